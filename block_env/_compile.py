@@ -1,0 +1,31 @@
+"""How kernels are compiled: with Numba, cached on disk, and without holding the GIL.
+
+Numba caches per file and does not see changes in the files that a kernel calls into. So kernels call only kernels of
+their own file. ``NUMBA_DISABLE_JIT=1`` runs the same source as plain Python, for debugging and coverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numpy.typing import NDArray
+
+Record = Any
+"""One game's record, or the record of its rules: fields are read and written as attributes."""
+
+Word = Any
+"""A NumPy ``uint64``: a set of tiles, or random bits."""
+
+Int = Any
+"""A whole number or a truth value; compiled runs make 64-bit ones, plain runs Python's or NumPy's."""
+
+Array = NDArray[Any]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function on its first call; it must not raise, allocate per game, or touch Python objects."""
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))

@@ -1,0 +1,417 @@
+"""Batched play: many games at once, and the only turn loop between policies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from block_env import rules as kernels
+from block_env.actions import check_action, decode_action
+from block_env.game import Game, snapshot
+from block_env.observation import encode_games, layout, layout_table
+from block_env.policy import Policy
+from block_env.state import BLOCKED, NO_REASON, new_states
+from block_env.tiles import Tile, format_tile, tile_id
+from block_env.variants import Rules, resolve, rules_table
+
+Seed = int | Sequence[int] | NDArray[np.integer[Any]] | None
+REWARDS = ("outcome", "points")
+
+
+class IllegalActionError(ValueError):
+    """An action that the seat to move may not take; the game is unchanged."""
+
+
+# Setting up -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What ``reset(options=...)`` asks for, checked: tile ids in seat order, a seat, scores; None: not asked."""
+
+    tiles: tuple[int, ...] | None = None
+    opener: int | None = None
+    scores: tuple[int, ...] | None = None
+
+    @classmethod
+    def parse(cls, options: Mapping[str, Any] | None, rules: Rules) -> Setup:
+        """Read the options ``hands``, ``opener`` and ``scores``; other keys are ignored.
+
+        Raises:
+            ValueError: a position that can't be; the message names the option and what it takes.
+        """
+        if options is None:
+            return cls()
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options: takes a dict with any of hands, opener, scores, got {options!r}")
+        hands, opener, scores = (options.get(name) for name in ("hands", "opener", "scores"))
+        return cls(
+            None if hands is None else _hands(hands, rules),
+            None if opener is None else _seat("options['opener']", opener, rules),
+            None if scores is None else _scores(scores, rules),
+        )
+
+
+def _hands(hands: Any, rules: Rules) -> tuple[int, ...]:
+    takes = f"options['hands']: takes {rules.num_players} hands of {rules.hand_size} tiles"
+    try:
+        sizes = [len(hand) for hand in hands]
+        dealt = [tile for hand in hands for tile in hand]
+    except TypeError:
+        raise ValueError(f"{takes}, each a pair of pips; got {hands!r}") from None
+    if sizes != [rules.hand_size] * rules.num_players:
+        raise ValueError(f"{takes}; got hands of {sizes}")
+    try:
+        ids = [tile_id(tile, rules.max_pip) for tile in dealt]
+    except ValueError as error:
+        raise ValueError(f"options['hands']: {error}") from None
+    twice = next((tile for place, tile in enumerate(dealt) if ids[place] in ids[:place]), None)
+    if twice is not None:
+        raise ValueError(f"options['hands']: takes each tile once, got {format_tile(twice)} twice")
+    return tuple(ids)
+
+
+def _seat(name: str, seat: Any, rules: Rules) -> int:
+    if not _is_whole(seat) or not 0 <= seat < rules.num_players:
+        raise ValueError(f"{name}: takes a seat from 0 to {rules.num_players - 1}, got {seat!r}")
+    return int(seat)
+
+
+def _scores(scores: Any, rules: Rules) -> tuple[int, ...]:
+    takes = f"options['scores']: takes {rules.num_sides} whole numbers from 0 to {rules.max_start_score}"
+    try:
+        given = list(scores)
+    except TypeError:
+        raise ValueError(f"{takes}, one a side; got {scores!r}") from None
+    if len(given) != rules.num_sides or not all(_is_whole(one) and 0 <= one <= rules.max_start_score for one in given):
+        raise ValueError(f"{takes}, one a side; got {given!r}")
+    return tuple(map(int, given))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_seed(seed: Any) -> int | None:
+    """The seed as an ``int`` or None.
+
+    Raises:
+        ValueError: it is neither None nor a whole number from 0.
+    """
+    if seed is not None and (not _is_whole(seed) or seed < 0):
+        raise ValueError(f"seed: takes None or a whole number from 0, got {seed!r}")
+    return None if seed is None else int(seed)
+
+
+def check_reward(reward: str) -> str:
+    """``"outcome"`` or ``"points"``; a ValueError for anything else."""
+    if reward not in REWARDS:
+        raise ValueError(f"reward: takes 'outcome' or 'points', got {reward!r}")
+    return reward
+
+
+def stream_keys(seed: Seed, count: int) -> NDArray[np.uint32]:
+    """Keys of ``count`` random streams, uint32 [count, 4], by NumPy's ``SeedSequence``.
+
+    One seed gives every stream its own key, and the k-th is the same however many there are. A sequence of seeds gives
+    stream k the key that ``seed[k]`` alone would give the first. None: fresh entropy.
+    """
+    if seed is None or _is_whole(seed):
+        words = np.random.SeedSequence(check_seed(seed)).generate_state(4 * count)
+        return words.reshape(count, 4).astype(np.uint32)
+    seeds = [check_seed(one) for one in np.asarray(seed).tolist()]
+    if len(seeds) != count:
+        raise ValueError(f"seed: takes one seed, or one for each of {count} games, got {len(seeds)}")
+    return np.array([np.random.SeedSequence(one).generate_state(4) for one in seeds], np.uint32)
+
+
+def start_games(states: NDArray[Any], rules: Rules, rows: NDArray[np.int64], setup: Setup) -> None:
+    """Start a new game in each row from its stream's next deal, changed as ``setup`` says.
+
+    Set-up hands go to the front of the shuffle and the other tiles keep their order; later deals stay as they were.
+    """
+    kernels.deal_games(states, rules_table(rules), rows)
+    if setup == Setup():
+        return
+    for row in rows:
+        if setup.tiles is not None:
+            order = states[row].order
+            rest = [tile for tile in order[: rules.num_tiles].tolist() if tile not in setup.tiles]
+            order[: rules.num_tiles] = list(setup.tiles) + rest
+        if setup.scores is not None:
+            states[row].scores[: rules.num_sides] = setup.scores
+    openers = np.full(len(rows), -1 if setup.opener is None else setup.opener, np.int64)
+    kernels.open_games(states, rules_table(rules), rows, openers)
+
+
+# Batched play ---------------------------------------------------------------------------------------------------------
+
+
+class Games:
+    """N games of the same rules, played in lockstep, all seats.
+
+    Args:
+        num_games: N.
+        rules: ``"match"``, ``"single_round"``, ``"partnership"``, ``"draw"``, or a :class:`Rules`.
+        num_players: 2, 3 or 4; None takes the rules' own.
+        reward: ``"outcome"``, +1 and -1 at the end of the game, or ``"points"``, at the end of each round.
+        history: whether observations end with the whole public round.
+        seed: one seed for all, a sequence of one a game (game i is then the environment reset with that seed), or None.
+        auto_reset: whether a finished game starts its next deal within the step that ends it.
+        copies: games 0 to ``copies - 1`` get the same deals, and so on: duplicate deals. Goes with one seed or None.
+
+    Attributes:
+        observation: float32 [N, D], what the seat to move sees; the next step overwrites it.
+        action_mask: int8 [N, A], what it may do; all 0 in a finished game. Overwritten likewise.
+        reasons: int8 [N], index into ``block_env.state.REASONS``: how the last step ended a round, 0 if it ended none.
+        states: the records, dtype :data:`block_env.state.STATE`.
+
+    Raises:
+        ValueError: an argument is out of range; the message names it.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Rules = "match",
+        num_players: int | None = None,
+        reward: str = "outcome",
+        history: bool = False,
+        seed: Seed = None,
+        *,
+        auto_reset: bool = True,
+        copies: int = 1,
+    ) -> None:
+        if not _is_whole(num_games) or num_games < 1:
+            raise ValueError(f"num_games: takes a whole number from 1, got {num_games!r}")
+        if not _is_whole(copies) or copies < 1 or num_games % copies:
+            raise ValueError(f"copies: takes a divisor of num_games ({num_games}), got {copies!r}")
+        self.rules = resolve(rules, num_players)
+        self.num_games = int(num_games)
+        self.reward, self.history, self.auto_reset, self._copies = check_reward(reward), history, auto_reset, copies
+        self.layout = layout(self.rules, history)
+        self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
+        self._all = np.arange(self.num_games)
+        self.states = new_states(self.num_games)
+        self.observation = np.zeros((self.num_games, self.layout.size), np.float32)
+        self.action_mask = np.zeros((self.num_games, self.rules.num_actions), np.int8)
+        self.reasons = np.zeros(self.num_games, np.int8)
+        self._rewards = np.zeros((self.num_games, self.rules.num_players), np.float32)
+        self._done = np.zeros(self.num_games, np.bool_)
+        self._seed_streams(seed)
+        self.reset()
+
+    @property
+    def to_play(self) -> NDArray[np.int32]:
+        """The seat to move in each game, int [N]; -1 in a finished one. A live view."""
+        return self.states["to_play"]
+
+    def reset(
+        self, seed: Seed = None, options: Mapping[str, Any] | None = None, rows: NDArray[Any] | None = None
+    ) -> None:
+        """Start a new game everywhere, or in ``rows`` (int [n]), each from its stream's next deal.
+
+        Args:
+            seed: starts the streams of all games anew, as in the constructor; None goes on with them.
+            options: ``hands``, ``opener`` and ``scores``, the same in each game.
+            rows: games to reset; does not go with a seed.
+
+        Raises:
+            ValueError: as the constructor, or the options describe a position that can't be. Nothing has changed then.
+        """
+        setup = Setup.parse(options, self.rules)
+        if seed is not None:
+            if rows is not None:
+                raise ValueError("seed: does not go with rows; it starts the streams of all games")
+            self._seed_streams(seed)
+        chosen = self._all if rows is None else self._check_rows(rows)
+        start_games(self.states, self.rules, chosen, setup)
+        self.reasons[chosen], self._done[chosen] = NO_REASON, False
+        self._observe(chosen)
+
+    def step(
+        self, actions: NDArray[Any], rows: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Play one action in every game, or in ``rows`` (int [n], no game twice) alone.
+
+        Args:
+            actions: int [N] (or [n]), a legal action of the seat to move in each.
+            rows: the games to play in; None plays in all.
+
+        Returns:
+            ``rewards`` float32 [N, seats] and ``done`` bool [N], true where the game ended; only the rows of played
+            games are meant. The next step overwrites both.
+
+        Raises:
+            IllegalActionError: an action is not legal; the message names the game, the mover and what is legal. No game
+                has changed.
+            ValueError: ``actions`` is not whole numbers of that shape.
+        """
+        chosen = self._all if rows is None else self._check_rows(rows)
+        chosen_actions = self._check_actions(actions, chosen)
+        kernels.step_games(
+            self.states,
+            self._rules,
+            chosen,
+            chosen_actions,
+            self.reward == "points",
+            self.auto_reset,
+            self._rewards,
+            self._done,
+            self.reasons,
+        )
+        self._observe(chosen)
+        return self._rewards, self._done
+
+    def observe(self, rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """What ``seats[k]`` sees of game ``rows[k]`` (both int [n]): new arrays float32 [n, D] and int8 [n, A]."""
+        chosen = self._check_rows(rows)
+        observation = np.zeros_like(self.observation)
+        action_mask = np.zeros_like(self.action_mask)
+        encode_games(
+            self.states, self._rules, self._places, chosen, np.asarray(seats, np.int64), observation, action_mask
+        )
+        return observation[chosen], action_mask[chosen]
+
+    def snapshot(self, index: int) -> Game:
+        """The whole truth about one game, readable (:class:`block_env.game.Game`)."""
+        return snapshot(self.states[index], self.rules)
+
+    def _seed_streams(self, seed: Seed) -> None:
+        if self._copies == 1:
+            self.states["stream"] = stream_keys(seed, self.num_games)
+        else:
+            keys = stream_keys(seed, self.num_games // self._copies)
+            self.states["stream"] = np.repeat(keys, self._copies, axis=0)
+        self.states["deal"] = 0
+
+    def _observe(self, rows: NDArray[np.int64]) -> None:
+        movers = np.full(len(rows), -1, np.int64)
+        encode_games(self.states, self._rules, self._places, rows, movers, self.observation, self.action_mask)
+
+    def _check_rows(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+        chosen = np.asarray(rows)
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or (chosen.size and not self._in_range(chosen)):
+            raise ValueError(f"rows: takes whole numbers from 0 to {self.num_games - 1}, int [n], got {rows!r}")
+        return chosen.astype(np.int64, copy=False)
+
+    def _in_range(self, rows: NDArray[Any]) -> bool:
+        return bool(rows.min() >= 0 and rows.max() < self.num_games)
+
+    def _check_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != rows.shape:
+            raise ValueError(f"actions: takes whole numbers, int [{len(rows)}], got {given.dtype} {list(given.shape)}")
+        chosen = given.astype(np.int64, copy=False)
+        wrong = kernels.first_illegal(self.states, self._rules, rows, chosen)
+        if wrong >= 0:
+            raise illegal_action(self.states[rows[wrong]], self.rules, given[wrong], f" in game {rows[wrong]}")
+        return chosen
+
+
+def illegal_action(state: Any, rules: Rules, action: Any, where: str = "") -> IllegalActionError:
+    """The error for an action that the state's mover may not take: it names both, and all that is legal."""
+    if state.over:
+        return IllegalActionError(f"action {action}{where}: the game is over, nothing is legal; reset it first")
+    legal = [
+        f"{candidate} {decode_action(candidate, rules.max_pip)}"
+        for candidate in range(rules.num_actions)
+        if kernels.is_legal(state, rules_table(rules)[0], candidate)
+    ]
+    try:
+        meaning = f" ({decode_action(check_action(action, rules.max_pip), rules.max_pip)})"
+    except ValueError:
+        meaning = ""
+    return IllegalActionError(
+        f"action {action}{meaning}{where} is not legal for seat {int(state.to_play)}; legal: {', '.join(legal)}"
+    )
+
+
+# Policies against each other ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """What came of N games.
+
+    Attributes:
+        points: float64 [N, seats], points for each seat, zero-sum over sides, summed over the game's rounds.
+        winners: int64 [N], the side that won the game, -1 for a draw.
+        rounds: int64 [N], rounds played.
+        blocked: int64 [N], rounds of them that ended blocked.
+        decisions: int64 [policies], choices among two or more legal actions.
+        seconds: float64 [policies], time spent in ``act``.
+    """
+
+    points: NDArray[np.float64]
+    winners: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    blocked: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+def play_out(
+    games: Games, policies: Sequence[Policy], seating: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> Tally:
+    """Let policies play every game to its end, in lockstep. Forced moves are made without asking.
+
+    Args:
+        games: made with ``reward="points"`` and ``auto_reset=False``.
+        policies: the players; each draws from a generator of its own, spawned from ``rng``.
+        seating: int [N, seats], which policy sits where.
+        rng: where the policies' generators come from; nothing else here is drawn.
+    """
+    if games.reward != "points" or games.auto_reset:
+        raise ValueError("games: takes Games with reward='points' and auto_reset=False")
+    count, seats = games.num_games, games.rules.num_players
+    tally = Tally(
+        np.zeros((count, seats)),
+        np.full(count, -1),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(len(policies), np.int64),
+        np.zeros(len(policies)),
+    )
+    rngs = rng.spawn(len(policies))
+    live = np.flatnonzero(games.to_play >= 0)
+    while live.size:
+        actions = _choose(games, policies, seating[live, games.to_play[live]], rngs, live, tally)
+        rewards, done = games.step(actions, live)
+        tally.points[live] += rewards[live]
+        tally.rounds[live] += games.reasons[live] != NO_REASON
+        tally.blocked[live] += games.reasons[live] == BLOCKED
+        live = live[~done[live]]
+    tally.winners[:] = games.states["winner"]
+    return tally
+
+
+def _choose(
+    games: Games,
+    policies: Sequence[Policy],
+    who: NDArray[np.integer[Any]],
+    rngs: list[np.random.Generator],
+    rows: NDArray[np.int64],
+    tally: Tally,
+) -> NDArray[np.int64]:
+    """One action for each row: the only legal one, or what the policy sitting there chooses."""
+    masks = games.action_mask[rows]
+    actions: NDArray[np.int64] = masks.argmax(axis=1)
+    free = masks.sum(axis=1) > 1
+    for index, policy in enumerate(policies):
+        mine = free & (who == index)
+        if not mine.any():
+            continue
+        start = time.perf_counter()
+        actions[mine] = policy.act(games.observation[rows[mine]], masks[mine], rngs[index])
+        tally.seconds[index] += time.perf_counter() - start
+        tally.decisions[index] += int(mine.sum())
+    return actions
+
+
+__all__ = ["Games", "IllegalActionError", "Tally", "Tile", "play_out"]
