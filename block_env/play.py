@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from block_env import rules as kernels
 from block_env.actions import check_action, decode_action
 from block_env.game import Game, snapshot
+from block_env.keywords import check_reward, check_seed, is_whole
 from block_env.observation import encode_games, layout, layout_table
 from block_env.policy import Policy
 from block_env.state import BLOCKED, NO_REASON, new_states
@@ -20,7 +21,6 @@ from block_env.tiles import Tile, format_tile, tile_id
 from block_env.variants import Rules, resolve, rules_table
 
 Seed = int | Sequence[int] | NDArray[np.integer[Any]] | None
-REWARDS = ("outcome", "points")
 
 
 class IllegalActionError(ValueError):
@@ -77,7 +77,7 @@ def _hands(hands: Any, rules: Rules) -> tuple[int, ...]:
 
 
 def _seat(name: str, seat: Any, rules: Rules) -> int:
-    if not _is_whole(seat) or not 0 <= seat < rules.num_players:
+    if not is_whole(seat) or not 0 <= seat < rules.num_players:
         raise ValueError(f"{name}: takes a seat from 0 to {rules.num_players - 1}, got {seat!r}")
     return int(seat)
 
@@ -88,31 +88,9 @@ def _scores(scores: Any, rules: Rules) -> tuple[int, ...]:
         given = list(scores)
     except TypeError:
         raise ValueError(f"{takes}, one a side; got {scores!r}") from None
-    if len(given) != rules.num_sides or not all(_is_whole(one) and 0 <= one <= rules.max_start_score for one in given):
+    if len(given) != rules.num_sides or not all(is_whole(one) and 0 <= one <= rules.max_start_score for one in given):
         raise ValueError(f"{takes}, one a side; got {given!r}")
     return tuple(map(int, given))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def check_seed(seed: Any) -> int | None:
-    """The seed as an ``int`` or None.
-
-    Raises:
-        ValueError: it is neither None nor a whole number from 0.
-    """
-    if seed is not None and (not _is_whole(seed) or seed < 0):
-        raise ValueError(f"seed: takes None or a whole number from 0, got {seed!r}")
-    return None if seed is None else int(seed)
-
-
-def check_reward(reward: str) -> str:
-    """``"outcome"`` or ``"points"``; a ValueError for anything else."""
-    if reward not in REWARDS:
-        raise ValueError(f"reward: takes 'outcome' or 'points', got {reward!r}")
-    return reward
 
 
 def stream_keys(seed: Seed, count: int) -> NDArray[np.uint32]:
@@ -121,7 +99,7 @@ def stream_keys(seed: Seed, count: int) -> NDArray[np.uint32]:
     One seed gives every stream its own key, and the k-th is the same however many there are. A sequence of seeds gives
     stream k the key that ``seed[k]`` alone would give the first. None: fresh entropy.
     """
-    if seed is None or _is_whole(seed):
+    if seed is None or isinstance(seed, int | np.integer):
         words = np.random.SeedSequence(check_seed(seed)).generate_state(4 * count)
         return words.reshape(count, 4).astype(np.uint32)
     seeds = [check_seed(one) for one in np.asarray(seed).tolist()]
@@ -187,9 +165,9 @@ class Games:
         auto_reset: bool = True,
         copies: int = 1,
     ) -> None:
-        if not _is_whole(num_games) or num_games < 1:
+        if not is_whole(num_games) or num_games < 1:
             raise ValueError(f"num_games: takes a whole number from 1, got {num_games!r}")
-        if not _is_whole(copies) or copies < 1 or num_games % copies:
+        if not is_whole(copies) or copies < 1 or num_games % copies:
             raise ValueError(f"copies: takes a divisor of num_games ({num_games}), got {copies!r}")
         self.rules = resolve(rules, num_players)
         self.num_games = int(num_games)

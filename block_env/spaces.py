@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
+from block_env.keywords import check_mask_in
 from block_env.observation import layout
 from block_env.variants import Rules
-
-MASK_PLACES = ("observation", "info")
 
 
 def action_space(rules: Rules) -> spaces.Discrete:
@@ -22,10 +21,9 @@ def observation_space(rules: Rules, history: bool = False, mask_in: str = "obser
     Raises:
         ValueError: ``mask_in`` is neither ``"observation"`` nor ``"info"``.
     """
-    if mask_in not in MASK_PLACES:
-        raise ValueError(f"mask_in: takes 'observation' or 'info', got {mask_in!r}")
     high = layout(rules, history).high
     box = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
-    if mask_in == "info":
+    if check_mask_in(mask_in) == "info":
         return box
-    return spaces.Dict({"observation": box, "action_mask": spaces.Box(0, 1, (rules.num_actions,), np.int8)})
+    mask = spaces.Box(0, 1, (rules.num_actions,), np.int8)
+    return spaces.Dict([("observation", box), ("action_mask", mask)])  # pairs keep this order; a dict is sorted
