@@ -310,6 +310,9 @@ def illegal_action(state: Any, rules: Rules, action: Any, where: str = "") -> Il
     )
 
 
+UNITS = ("round", "match")
+
+
 # Policies against each other ------------------------------------------------------------------------------------------
 
 
@@ -318,8 +321,8 @@ class Tally:
     """What came of N games.
 
     Attributes:
-        points: float64 [N, seats], points for each seat, zero-sum over sides, summed over the game's rounds.
-        winners: int64 [N], the side that won the game, -1 for a draw.
+        points: float64 [N, seats], points for each seat, zero-sum over sides, summed over the rounds played.
+        winners: int64 [N], the side that won the game (or the one round), -1 for a draw.
         rounds: int64 [N], rounds played.
         blocked: int64 [N], rounds of them that ended blocked.
         decisions: int64 [policies], choices among two or more legal actions.
@@ -335,7 +338,11 @@ class Tally:
 
 
 def play_out(
-    games: Games, policies: Sequence[Policy], seating: NDArray[np.integer[Any]], rng: np.random.Generator
+    games: Games,
+    policies: Sequence[Policy],
+    seating: NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    unit: str = "match",
 ) -> Tally:
     """Let policies play every game to its end, in lockstep. Forced moves are made without asking.
 
@@ -344,9 +351,12 @@ def play_out(
         policies: the players; each draws from a generator of its own, spawned from ``rng``.
         seating: int [N, seats], which policy sits where.
         rng: where the policies' generators come from; nothing else here is drawn.
+        unit: ``"match"`` plays whole games; ``"round"`` leaves each after the round that is on the table.
     """
     if games.reward != "points" or games.auto_reset:
         raise ValueError("games: takes Games with reward='points' and auto_reset=False")
+    if unit not in UNITS:
+        raise ValueError(f"unit: takes 'round' or 'match', got {unit!r}")
     count, seats = games.num_games, games.rules.num_players
     tally = Tally(
         np.zeros((count, seats)),
@@ -364,8 +374,8 @@ def play_out(
         tally.points[live] += rewards[live]
         tally.rounds[live] += games.reasons[live] != NO_REASON
         tally.blocked[live] += games.reasons[live] == BLOCKED
-        live = live[~done[live]]
-    tally.winners[:] = games.states["winner"]
+        live = live[~done[live] if unit == "match" else games.reasons[live] == NO_REASON]
+    tally.winners[:] = games.states["winner" if unit == "match" else "last_winner"]
     return tally
 
 

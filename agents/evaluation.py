@@ -1,0 +1,191 @@
+"""Paired evaluation: two agents on the same deals, in every rotation over the seats, with intervals over deals.
+
+The unit of chance is the deal. Each is played once for every seating of the two agents, so that the luck of the hands
+and of the opening cancels; a result is a mean over deals, and its 95 % interval is that of a mean of so many
+independent deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from block_env.play import Games, Policy, play_out
+from block_env.variants import Rules
+
+CHUNK = 2048
+"""Deals played side by side. Part of the result: agents that draw random numbers draw them chunk by chunk."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """How agent a did against agent b, from a's side.
+
+    Attributes:
+        deals, rounds, games: how many were played; ``games`` is ``deals`` times the seatings.
+        points, points_ci: points a round and their 95 % interval.
+        share, share_ci: share of games (rounds, for the unit "round") won, a draw counting one part of as many as there
+            are sides, so that equal agents have ``fair_share``; and its 95 % interval.
+        fair_share: 1 over the number of sides.
+        wins, draws, losses: games by their end.
+        blocked_share: share of rounds that ended blocked.
+        ms_a, ms_b: milliseconds a decision; forced moves are none.
+    """
+
+    deals: int
+    rounds: int
+    games: int
+    points: float
+    points_ci: Interval
+    share: float
+    share_ci: Interval
+    fair_share: float
+    wins: int
+    draws: int
+    losses: int
+    blocked_share: float
+    ms_a: float
+    ms_b: float
+
+
+def seatings(rules: Rules) -> NDArray[np.int64]:
+    """Who sits where, int [seatings, seats]: 0 is agent a, 1 is agent b.
+
+    Agent a takes each side in turn: one seat against b in all others, or in partnership both seats of a side.
+    """
+    sides = np.arange(rules.num_players) % rules.num_sides
+    return np.array([(sides != side).astype(np.int64) for side in range(rules.num_sides)])
+
+
+def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0) -> PairResult:
+    """Play ``deals`` deals (matches, for the unit "match") in every seating of a and b.
+
+    The same arguments give the same result, and the first deals of a longer evaluation are those of a shorter one.
+
+    Args:
+        a: the agent whose results they are.
+        b: its opponent, in all other seats.
+        rules: what is played; the unit "round" takes the first round of its game.
+        unit: ``"round"`` or ``"match"``.
+        deals: how many, from 2.
+        seed: starts deals and agents' chance, a whole number from 0.
+    """
+    parts = [_play_chunk(a, b, rules, unit, size, [seed, index]) for index, size in enumerate(_chunks(deals))]
+    chunk = _Chunk(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Chunk.__slots__))
+    decisions, seconds = chunk.decisions.sum(axis=0), chunk.seconds.sum(axis=0)
+    points, points_ci = _ratio(chunk.points.sum(axis=1), chunk.rounds.sum(axis=1))
+    share, share_ci = _ratio(chunk.shares.mean(axis=1), np.ones(deals))
+    draws, wins = int((chunk.winners < 0).sum()), int(chunk.won.sum())
+    rounds, games = int(chunk.rounds.sum()), chunk.won.size
+    return PairResult(
+        deals=deals,
+        rounds=rounds,
+        games=games,
+        points=points,
+        points_ci=points_ci,
+        share=share,
+        share_ci=share_ci,
+        fair_share=1 / rules.num_sides,
+        wins=wins,
+        draws=draws,
+        losses=games - wins - draws,
+        blocked_share=float(chunk.blocked.sum()) / rounds,
+        ms_a=1000 * float(seconds[0]) / max(int(decisions[0]), 1),
+        ms_b=1000 * float(seconds[1]) / max(int(decisions[1]), 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Arrays [deals, seatings], and [1, 2] for decisions and seconds of a and b."""
+
+    points: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    won: NDArray[np.bool_]
+    winners: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    blocked: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+def _chunks(deals: int) -> Iterator[int]:
+    for start in range(0, deals, CHUNK):
+        yield min(CHUNK, deals - start)
+
+
+def _play_chunk(a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entropy: list[int]) -> _Chunk:
+    table = seatings(rules)
+    count = len(table)
+    deal_seed, play_seed = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
+    history = needs_history(a) or needs_history(b)
+    games = Games(
+        deals * count, rules, reward="points", history=history, seed=int(deal_seed), auto_reset=False, copies=count
+    )
+    tally = play_out(games, [a, b], np.tile(table, (deals, 1)), np.random.default_rng(play_seed), unit)
+    shape = (deals, count)
+    side = np.tile(np.arange(count), deals)  # in seating k agent a has side k, and with it seat k
+    won = tally.winners == side
+    return _Chunk(
+        points=tally.points[np.arange(len(side)), side].reshape(shape),
+        shares=np.where(tally.winners < 0, 1 / rules.num_sides, won).reshape(shape),
+        won=won.reshape(shape),
+        winners=tally.winners.reshape(shape),
+        rounds=tally.rounds.reshape(shape),
+        blocked=tally.blocked.reshape(shape),
+        decisions=tally.decisions[None],
+        seconds=tally.seconds[None],
+    )
+
+
+def needs_history(policy: Policy) -> bool:
+    """Whether a policy asks for observations with history (attribute ``needs_history``, False if it has none)."""
+    return bool(getattr(policy, "needs_history", False))
+
+
+def _ratio(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, Interval]:
+    """The sum of values over the sum of weights, and its 95 % interval over deals (a ratio estimator, delta method)."""
+    ratio = float(values.sum() / weights.sum())
+    spread = np.std(values - ratio * weights, ddof=1) / weights.mean() / np.sqrt(len(values))
+    return ratio, (ratio - 1.959964 * float(spread), ratio + 1.959964 * float(spread))
+
+
+def score_table(pairs: list[tuple[str, str, PairResult]], rules: Rules, unit: str, deals: int, seed: int) -> str:
+    """The results as text, a line a pair, with everything that a figure needs to be understood."""
+    head = (
+        "a",
+        "b",
+        "points a round",
+        "",
+        f"share of {'rounds' if unit == 'round' else 'matches'}",
+        "",
+        "ms a",
+        "ms b",
+    )
+    rows = [head] + [
+        (
+            a,
+            b,
+            f"{result.points:+.2f}",
+            f"({result.points_ci[0]:+.2f} to {result.points_ci[1]:+.2f})",
+            f"{result.share:.1%}",
+            f"({result.share_ci[0]:.1%} to {result.share_ci[1]:.1%})",
+            f"{result.ms_a:.3f}",
+            f"{result.ms_b:.3f}",
+        )
+        for a, b, result in pairs
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    games = len(seatings(rules))
+    note = (
+        f"Block, {rules.name}, {rules.num_players} players; {deals} {'deals' if unit == 'round' else 'matches'} "
+        f"a pair, each in all {games} seatings; seed {seed}.\n"
+        f"From a's side, 95 % intervals over deals; even is {1 / rules.num_sides:.1%}. ms: milliseconds a decision."
+    )
+    return "\n".join([note, "", *lines])

@@ -1,0 +1,156 @@
+"""Learned agents: a run folder's ``policy.safetensors`` and ``policy.json``, played with NumPy alone.
+
+The network is a multilayer perceptron from the observation to one number an action; the agent takes the legal action
+with the largest. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from block_env.observation import layout
+from block_env.variants import Rules
+
+FORMAT = 1
+WEIGHTS, CARD = "policy.safetensors", "policy.json"
+
+
+class RunFolderError(ValueError):
+    """A folder that holds no policy, or one that does not fit; the message names the file and what differs."""
+
+
+class LearnedPolicy:
+    """A trained network as a :class:`block_env.policy.Policy`.
+
+    Args:
+        weights: ``layer0.weight`` float32 [hidden, D], ``layer0.bias`` [hidden], … to the last layer, [A, hidden].
+        rules: what it was trained on.
+        history: whether it sees the public round.
+        sample: draw actions with the network's probabilities, instead of taking the most likely one.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, NDArray[np.float32]], rules: Rules, history: bool = False, sample: bool = False
+    ) -> None:
+        count = len(weights) // 2
+        self.layers = [(weights[f"layer{k}.weight"].T.copy(), weights[f"layer{k}.bias"]) for k in range(count)]
+        self.rules, self.needs_history, self.sample = rules, history, sample
+        self._size = layout(rules, history).size
+
+    def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The network's outputs, float32 [B, A], legal or not, from observations [B, D or more]."""
+        if observation.ndim != 2 or observation.shape[1] < self._size:
+            raise ValueError(f"observation: this policy takes [B, {self._size}], got {list(observation.shape)}")
+        hidden = observation[:, : self._size]
+        for weight, bias in self.layers[:-1]:
+            hidden = np.maximum(hidden @ weight + bias, 0)
+        weight, bias = self.layers[-1]
+        return hidden @ weight + bias
+
+    def act(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The legal action with the largest output, int [B]; with ``sample`` drawn by softmax (Gumbel's trick)."""
+        scores = self.logits(observation)
+        if self.sample:
+            scores = scores + rng.gumbel(size=scores.shape)
+        chosen: NDArray[np.int64] = np.where(action_mask, scores, -np.inf).argmax(axis=1)
+        return chosen
+
+
+def save_policy(folder: Path, weights: Mapping[str, NDArray[np.float32]], card: Mapping[str, Any]) -> None:
+    """Write both files beside and rename them, so that a killed run leaves the old ones or the new ones."""
+    write_file(folder / WEIGHTS, save(dict(weights)))
+    write_file(folder / CARD, (json.dumps({"format": FORMAT, **card}, indent=2) + "\n").encode())
+
+
+def load_policy(folder: Path, rules: Rules | None = None, sample: bool = False) -> LearnedPolicy:
+    """The policy of a run folder.
+
+    Args:
+        folder: what train.py wrote.
+        rules: what is to be played; None takes what it was trained on.
+        sample: as in :class:`LearnedPolicy`.
+
+    Raises:
+        RunFolderError: a file is missing, broken or of another format; or its rules, layout or shapes do not fit.
+    """
+    card = read_card(folder)
+    try:
+        trained, history, hidden = Rules(**card["rules"]), card["history"], list(card["architecture"]["hidden"])
+        layout_hash = card["layout_hash"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(f"{folder / CARD}: not a policy's card ({error})") from None
+    if rules is not None:
+        _check_rules(folder, trained, rules)
+    expected = layout(trained, bool(history)).hash
+    if layout_hash != expected:
+        raise RunFolderError(f"{folder / CARD}: layout_hash: this version's is {expected}, the file has {layout_hash}")
+    sizes = [layout(trained, bool(history)).size, *hidden, trained.num_actions]
+    return LearnedPolicy(_load_weights(folder / WEIGHTS, sizes), trained, bool(history), sample)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """``policy.json`` of a run folder, if it is of a known format."""
+    path = folder / CARD
+    if not path.is_file():
+        raise RunFolderError(f"{folder}: takes a run folder of train.py, and {CARD} is not in it")
+    try:
+        card = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path}: cannot be read as JSON ({error})") from None
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        found = card.get("format") if isinstance(card, dict) else None
+        raise RunFolderError(f"{path}: format: takes {FORMAT}, got {found!r}")
+    return card
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write beside, then rename: nobody sees half a file."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _check_rules(folder: Path, trained: Rules, played: Rules) -> None:
+    theirs, ours = trained.as_dict(), played.as_dict()
+    differing = [
+        f"{name}: trained with {theirs[name]!r}, played with {ours[name]!r}"
+        for name in ours
+        if theirs[name] != ours[name]
+    ]
+    if differing:
+        raise RunFolderError(f"{folder / CARD}: rules do not fit: {'; '.join(differing)}")
+
+
+def _load_weights(path: Path, sizes: list[int]) -> dict[str, NDArray[np.float32]]:
+    if not path.is_file():
+        raise RunFolderError(f"{path}: there is no such file")
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise RunFolderError(f"{path}: not a safetensors file ({error})") from None
+    expected: dict[str, tuple[int, ...]] = {}
+    for k, (inputs, outputs) in enumerate(pairwise(sizes)):
+        expected[f"layer{k}.weight"], expected[f"layer{k}.bias"] = (outputs, inputs), (outputs,)
+    found = {name: array.shape for name, array in weights.items()}
+    if found != expected:
+        wrong = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+        name = wrong[0]
+        raise RunFolderError(f"{path}: {name}: takes shape {expected.get(name)}, got {found.get(name)}")
+    if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in weights.values()):
+        raise RunFolderError(f"{path}: takes finite float32 numbers")
+    return weights

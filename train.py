@@ -1,0 +1,203 @@
+"""Train an agent by self-play with MaskablePPO, and score it against the scripted ones.
+
+python train.py --rules match --num-players 2 --out runs/mine
+python evaluate.py runs/mine heuristic
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from tqdm import tqdm
+
+from agents.command import Parser, add_rules, number, rules_of, whole
+from agents.evaluation import play_pair, score_table
+from agents.learned import LearnedPolicy
+from agents.run_folder import Config, free_folder, load_checkpoint, new_folder, save_checkpoint, save_run
+from agents.selfplay import collect, make_learner
+from block_env import opponents
+from block_env.keywords import REWARDS
+from block_env.play import Games
+
+ANCHORS = opponents.OPPONENTS
+ANCHOR_SEED = 2**31 - 1  # the anchors' deals: never those of a training, whose seeds start with --seed
+
+
+def main(arguments: list[str]) -> int:
+    """Train until ``--steps`` decisions are made, or Ctrl-C; then print the table against the anchors."""
+    parser = make_parser()
+    args = parser.parse_args(arguments)
+    try:
+        config, folder, state = prepare(args, arguments)
+    except ValueError as error:
+        parser.error(str(error))
+    torch.set_num_threads(config.threads)
+    rules = config.rules_record
+    learner = make_learner(
+        rules,
+        config.history,
+        config.reward,
+        config.hidden,
+        learning_rate=config.learning_rate,
+        batch_size=config.batch_size,
+        epochs=config.epochs,
+        seed=config.seed,
+    )
+    step, iteration = state.restore(learner) if state else (0, 0)
+    logger = Logger(None, [TensorBoardOutputFormat(str(folder))])
+    learner.set_logger(logger)
+
+    interrupted = Interrupt()
+    bar = tqdm(total=config.steps, initial=step, unit=" decisions", unit_scale=True, disable=args.quiet)
+    next_anchor = step + config.anchor_every
+    while step < config.steps and not interrupted:
+        # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
+        games_seed, torch_seed = np.random.SeedSequence([config.seed, iteration]).generate_state(2, np.uint64)
+        torch.manual_seed(int(torch_seed >> np.uint64(1)))
+        remaining = 1 - step / config.steps
+        learner._current_progress_remaining = remaining
+        learner.ent_coef = config.entropy * remaining
+
+        games = Games(
+            config.games,
+            rules,
+            reward=config.reward,
+            history=config.history,
+            seed=int(games_seed),
+            auto_reset=False,
+        )
+        decisions = collect(learner.policy, games, config.gae_lambda)
+        learner.rollout_buffer.fill(decisions)
+        learner.train()
+        step, iteration = step + len(decisions.values), iteration + 1
+
+        logger.record("selfplay/return", decisions.mean_win)
+        logger.record("selfplay/entropy", -logger.name_to_value["train/entropy_loss"])
+        logger.record("selfplay/blocked_share", decisions.blocked_share)
+        if step >= next_anchor or step >= config.steps:
+            next_anchor = step + config.anchor_every
+            points = score_anchors(learner, config, config.anchor_deals)
+            for name, result in points.items():
+                logger.record(f"anchors/points_v_{name}", result.points)
+            bar.set_postfix({f"v {name}": f"{result.points:+.2f}" for name, result in points.items()})
+            save_checkpoint(folder, learner, step, iteration, config)
+            save_run(folder, learner, config, step)
+        logger.dump(step)
+        bar.update(step - bar.n)
+    bar.close()
+
+    save_checkpoint(folder, learner, step, iteration, config)
+    save_run(folder, learner, config, step)
+    print(f"{'stopped' if interrupted else 'done'} at {step} of {config.steps} decisions; the policy is in {folder}")
+    if interrupted:
+        print(f"python train.py --resume {folder} goes on")
+        return 130
+    results = score_anchors(learner, config, config.final_deals)
+    pairs = [(str(folder), name, result) for name, result in results.items()]
+    print(score_table(pairs, rules, "round", config.final_deals, ANCHOR_SEED))
+    return 0
+
+
+def make_parser() -> Parser:
+    """The command line; everything but the last group is written into the run folder and comes back with --resume."""
+    parser = Parser(__doc__ or "")
+    add_rules(parser)
+    default = Config()
+    parser.add_argument(
+        "--steps", type=whole(1), default=default.steps, help="decisions to learn from, forced moves not counted"
+    )
+    parser.add_argument("--seed", type=whole(0, 2**31 - 2), default=default.seed, help="starts everything random")
+    parser.add_argument(
+        "--reward", choices=REWARDS, default=default.reward, help="points of each round, or outcome of the game"
+    )
+    parser.add_argument("--history", action="store_true", help="show the network the whole public round")
+    parser.add_argument(
+        "--hidden", type=whole(1, 4096), nargs="+", default=default.hidden, help="units of each hidden layer"
+    )
+    parser.add_argument("--games", type=whole(1), default=default.games, help="games (rounds, for points) an iteration")
+    parser.add_argument("--batch-size", type=whole(2), default=default.batch_size, help="decisions a gradient step")
+    parser.add_argument("--epochs", type=whole(1), default=default.epochs, help="passes over an iteration's decisions")
+    parser.add_argument(
+        "--learning-rate", type=number(0, 1), default=default.learning_rate, help="Adam's, falling linearly to 0"
+    )
+    parser.add_argument(
+        "--gae-lambda", type=number(0, 1), default=default.gae_lambda, help="of the advantage estimates"
+    )
+    parser.add_argument(
+        "--entropy",
+        type=number(0, 10),
+        default=default.entropy,
+        help="weight of the entropy bonus, falling linearly to 0",
+    )
+    parser.add_argument("--threads", type=whole(1, 256), default=default.threads, help="threads of torch")
+    parser.add_argument(
+        "--anchor-every",
+        type=whole(1),
+        default=default.anchor_every,
+        help="decisions between checkpoints, each scored against the anchors",
+    )
+    parser.add_argument(
+        "--anchor-deals", type=whole(2), default=default.anchor_deals, help="paired deals of these scores"
+    )
+    parser.add_argument(
+        "--final-deals", type=whole(2), default=default.final_deals, help="paired deals of the table at the end"
+    )
+    where = parser.add_argument_group("where")
+    where.add_argument(
+        "--out", metavar="DIR", help="run folder to make; default: the first free runs/RULES-PLAYERSp-SEED[-K]"
+    )
+    where.add_argument(
+        "--resume", metavar="DIR", help="run folder to go on with, by its own options; only --quiet goes with it"
+    )
+    where.add_argument("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Any]:
+    """The options, the run folder, and the checkpoint to go on from (None for a new run)."""
+    if args.resume is not None:
+        if set(arguments) - {"--resume", f"--resume={args.resume}", args.resume, "--quiet"}:
+            raise ValueError("--resume: takes the options from the run folder; only --quiet goes with it")
+        return load_checkpoint(Path(args.resume))
+    rules = rules_of(args)
+    options = {name: getattr(args, name) for name in Config.__dataclass_fields__ if hasattr(args, name)}
+    config = Config(**{**options, "rules": rules.as_dict(), "command": shlex.join(["python", "train.py", *arguments])})
+    folder = Path(args.out) if args.out else free_folder(f"runs/{rules.name}-{rules.num_players}p-{config.seed}")
+    new_folder(folder)
+    return config, folder, None
+
+
+def score_anchors(learner: Any, config: Config, deals: int) -> dict[str, Any]:
+    """Points a round of the policy as it is now, against each anchor, always on the same deals."""
+    rules = config.rules_record
+    policy = LearnedPolicy(learner.policy.actor_weights(), rules, config.history)
+    return {
+        name: play_pair(policy, opponents.make(name, rules), rules, "round", deals, ANCHOR_SEED) for name in ANCHORS
+    }
+
+
+class Interrupt:
+    """True once Ctrl-C was pressed: the iteration is finished first. A second Ctrl-C ends at once."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+        signal.signal(signal.SIGINT, self._press)
+
+    def __bool__(self) -> bool:
+        return self._pressed
+
+    def _press(self, *_: Any) -> None:
+        if self._pressed:
+            raise KeyboardInterrupt
+        self._pressed = True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
