@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from tqdm import tqdm
 
 from agents.command import Parser, add_rules, number, rules_of, whole
-from agents.evaluation import play_pair, score_table
+from agents.evaluation import PairResult, play_pair, score_table
 from agents.learned import LearnedPolicy
-from agents.run_folder import Config, free_folder, load_checkpoint, new_folder, save_checkpoint, save_run
+from agents.run_folder import Checkpoint, Config, free_folder, load_checkpoint, new_folder, save_checkpoint, save_run
 from agents.selfplay import collect, make_learner
 from block_env import opponents
 from block_env.keywords import REWARDS
@@ -35,13 +36,12 @@ def main(arguments: list[str]) -> int:
     parser = make_parser()
     args = parser.parse_args(arguments)
     try:
-        config, folder, state = prepare(args, arguments)
+        config, folder, checkpoint = prepare(args, arguments)
     except ValueError as error:
         parser.error(str(error))
     torch.set_num_threads(config.threads)
-    rules = config.rules_record
     learner = make_learner(
-        rules,
+        config.rules_record,
         config.history,
         config.reward,
         config.hidden,
@@ -50,59 +50,66 @@ def main(arguments: list[str]) -> int:
         epochs=config.epochs,
         seed=config.seed,
     )
-    step, iteration = state.restore(learner) if state else (0, 0)
-    logger = Logger(None, [TensorBoardOutputFormat(str(folder))])
-    learner.set_logger(logger)
-
-    interrupted = Interrupt()
-    bar = tqdm(total=config.steps, initial=step, unit=" decisions", unit_scale=True, disable=args.quiet)
-    next_anchor = step + config.anchor_every
-    while step < config.steps and not interrupted:
-        # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
-        games_seed, torch_seed = np.random.SeedSequence([config.seed, iteration]).generate_state(2, np.uint64)
-        torch.manual_seed(int(torch_seed >> np.uint64(1)))
-        remaining = 1 - step / config.steps
-        learner._current_progress_remaining = remaining
-        learner.ent_coef = config.entropy * remaining
-
-        games = Games(
-            config.games,
-            rules,
-            reward=config.reward,
-            history=config.history,
-            seed=int(games_seed),
-            auto_reset=False,
-        )
-        decisions = collect(learner.policy, games, config.gae_lambda)
-        learner.rollout_buffer.fill(decisions)
-        learner.train()
-        step, iteration = step + len(decisions.values), iteration + 1
-
-        logger.record("selfplay/return", decisions.mean_win)
-        logger.record("selfplay/entropy", -logger.name_to_value["train/entropy_loss"])
-        logger.record("selfplay/blocked_share", decisions.blocked_share)
-        if step >= next_anchor or step >= config.steps:
-            next_anchor = step + config.anchor_every
-            points = score_anchors(learner, config, config.anchor_deals)
-            for name, result in points.items():
-                logger.record(f"anchors/points_v_{name}", result.points)
-            bar.set_postfix({f"v {name}": f"{result.points:+.2f}" for name, result in points.items()})
-            save_checkpoint(folder, learner, step, iteration, config)
-            save_run(folder, learner, config, step)
-        logger.dump(step)
-        bar.update(step - bar.n)
-    bar.close()
-
-    save_checkpoint(folder, learner, step, iteration, config)
-    save_run(folder, learner, config, step)
-    print(f"{'stopped' if interrupted else 'done'} at {step} of {config.steps} decisions; the policy is in {folder}")
-    if interrupted:
+    step, iteration = checkpoint.restore(learner) if checkpoint else (0, 0)
+    step = learn(learner, config, folder, step, iteration, args.quiet)
+    if step < config.steps:
+        print(f"stopped at {step} of {config.steps} decisions; the policy is in {folder}")
         print(f"python train.py --resume {folder} goes on")
         return 130
+    print(f"done, {step} decisions; the policy is in {folder}")
     results = score_anchors(learner, config, config.final_deals)
     pairs = [(str(folder), name, result) for name, result in results.items()]
-    print(score_table(pairs, rules, "round", config.final_deals, ANCHOR_SEED))
+    print(score_table(pairs, config.rules_record, "round", config.final_deals, ANCHOR_SEED))
     return 0
+
+
+def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iteration: int, quiet: bool) -> int:
+    """Play and learn, iteration by iteration, until all decisions are made or Ctrl-C; the decisions made."""
+    logger = Logger(None, [TensorBoardOutputFormat(str(folder))])
+    learner.set_logger(logger)
+    bar = tqdm(total=config.steps, initial=step, unit=" decisions", unit_scale=True, disable=quiet)
+    with Interrupt() as interrupted:
+        while step < config.steps and not interrupted:
+            # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
+            games_seed, torch_seed = np.random.SeedSequence([config.seed, iteration]).generate_state(2)
+            torch.manual_seed(int(torch_seed))
+            learner._current_progress_remaining = 1 - step / config.steps
+            learner.ent_coef = config.entropy * learner._current_progress_remaining
+
+            games = Games(
+                config.games,
+                config.rules_record,
+                reward=config.reward,
+                history=config.history,
+                seed=int(games_seed),
+                auto_reset=False,
+            )
+            decisions = collect(learner.policy, games, config.gae_lambda)
+            learner.rollout_buffer.fill(decisions)
+            learner.train()
+            anchors_before, iteration = step // config.anchor_every, iteration + 1
+            step += len(decisions.values)
+
+            logger.record("selfplay/return", decisions.mean_win)
+            logger.record("selfplay/entropy", -logger.name_to_value["train/entropy_loss"])
+            logger.record("selfplay/blocked_share", decisions.blocked_share)
+            if step // config.anchor_every > anchors_before:
+                for name, result in score_anchors(learner, config, config.anchor_deals).items():
+                    logger.record(f"anchors/points_v_{name}", result.points)
+                    bar.set_postfix_str(f"{result.points:+.2f} v {name}")
+                save(learner, config, folder, step, iteration)
+            logger.dump(step)
+            bar.update(step - bar.n)
+    bar.close()
+    logger.close()
+    save(learner, config, folder, step, iteration)
+    return step
+
+
+def save(learner: MaskablePPO, config: Config, folder: Path, step: int, iteration: int) -> None:
+    """Write the checkpoint and the policy."""
+    save_checkpoint(folder, learner, step, iteration, config)
+    save_run(folder, learner, config, step)
 
 
 def make_parser() -> Parser:
@@ -160,7 +167,7 @@ def make_parser() -> Parser:
     return parser
 
 
-def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Any]:
+def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Checkpoint | None]:
     """The options, the run folder, and the checkpoint to go on from (None for a new run)."""
     if args.resume is not None:
         if set(arguments) - {"--resume", f"--resume={args.resume}", args.resume, "--quiet"}:
@@ -174,7 +181,7 @@ def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Any]:
     return config, folder, None
 
 
-def score_anchors(learner: Any, config: Config, deals: int) -> dict[str, Any]:
+def score_anchors(learner: MaskablePPO, config: Config, deals: int) -> dict[str, PairResult]:
     """Points a round of the policy as it is now, against each anchor, always on the same deals."""
     rules = config.rules_record
     policy = LearnedPolicy(learner.policy.actor_weights(), rules, config.history)
@@ -186,9 +193,13 @@ def score_anchors(learner: Any, config: Config, deals: int) -> dict[str, Any]:
 class Interrupt:
     """True once Ctrl-C was pressed: the iteration is finished first. A second Ctrl-C ends at once."""
 
-    def __init__(self) -> None:
+    def __enter__(self) -> Interrupt:
         self._pressed = False
-        signal.signal(signal.SIGINT, self._press)
+        self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        signal.signal(signal.SIGINT, self._before)
 
     def __bool__(self) -> bool:
         return self._pressed

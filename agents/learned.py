@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from agents.symmetry import orientation
 from block_env.observation import layout
 from block_env.variants import Rules
 
@@ -45,13 +46,11 @@ class LearnedPolicy:
         count = len(weights) // 2
         self.layers = [(weights[f"layer{k}.weight"].T.copy(), weights[f"layer{k}.bias"]) for k in range(count)]
         self.rules, self.needs_history, self.sample = rules, history, sample
-        self._size = layout(rules, history).size
+        self._size, self._lines = layout(rules, history).size, orientation(rules, history)
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The network's outputs, float32 [B, A], legal or not, from observations [B, D or more]."""
-        if observation.ndim != 2 or observation.shape[1] < self._size:
-            raise ValueError(f"observation: this policy takes [B, {self._size}], got {list(observation.shape)}")
-        hidden = observation[:, : self._size]
+        """The network's outputs, float32 [B, A], legal or not; observations [B, D] have the smaller end on the left."""
+        hidden = observation
         for weight, bias in self.layers[:-1]:
             hidden = np.maximum(hidden @ weight + bias, 0)
         weight, bias = self.layers[-1]
@@ -61,11 +60,14 @@ class LearnedPolicy:
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The legal action with the largest output, int [B]; with ``sample`` drawn by softmax (Gumbel's trick)."""
-        scores = self.logits(observation)
+        if observation.ndim != 2 or observation.shape[1] < self._size:
+            raise ValueError(f"observation: this policy takes [B, {self._size}], got {list(observation.shape)}")
+        turned = self._lines.turned(observation)
+        scores = self.logits(self._lines.observations(observation, turned))
         if self.sample:
             scores = scores + rng.gumbel(size=scores.shape)
-        chosen: NDArray[np.int64] = np.where(action_mask, scores, -np.inf).argmax(axis=1)
-        return chosen
+        masks = self._lines.masks(action_mask, turned)
+        return self._lines.actions(np.where(masks, scores, -np.inf).argmax(axis=1), turned)
 
 
 def save_policy(folder: Path, weights: Mapping[str, NDArray[np.float32]], card: Mapping[str, Any]) -> None:

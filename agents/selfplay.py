@@ -23,6 +23,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableR
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
+from agents.symmetry import orientation
 from block_env.observation import layout
 from block_env.play import Games
 from block_env.state import BLOCKED, NO_REASON
@@ -189,21 +190,23 @@ def collect(policy: MaskableActorCriticPolicy, games: Games, gae_lambda: float) 
         gae_lambda: 0 to 1; 1 takes the reward itself as every decision's return.
     """
     policy.set_training_mode(False)
-    seats = games.rules.num_players
+    seats, lines = games.rules.num_players, orientation(games.rules, games.history)
     steps: list[tuple[NDArray[Any], ...]] = []
     rewards = np.zeros((games.num_games, seats), np.float32)
     rounds = blocked = 0
     live = np.arange(games.num_games)
     while live.size:
-        masks = games.action_mask[live]
-        actions = masks.argmax(axis=1)
-        free = masks.sum(axis=1) > 1
+        actions = games.action_mask[live].argmax(axis=1)
+        free = games.action_mask[live].sum(axis=1) > 1
         if free.any():
             rows = live[free]
-            inputs = _inputs(games, rows)
-            actions[free], values, log_probs = _decide(policy, inputs, masks[free])
+            turned = lines.turned(games.observation[rows])
+            inputs = _inputs(games, rows, lines.observations(games.observation[rows], turned))
+            masks = lines.masks(games.action_mask[rows], turned)
+            chosen, values, log_probs = _decide(policy, inputs, masks)
+            actions[free] = lines.actions(chosen, turned)
             chains = rows * seats + games.to_play[rows]
-            steps.append((chains, inputs, masks[free], actions[free], values, log_probs))
+            steps.append((chains, inputs, masks, chosen, values, log_probs))
         step_rewards, done = games.step(actions, live)
         rewards[live] += step_rewards[live]
         reasons = games.reasons[live]
@@ -219,12 +222,12 @@ def collect(policy: MaskableActorCriticPolicy, games: Games, gae_lambda: float) 
     )
 
 
-def _inputs(games: Games, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The mover's observation, and then the hands of the others clockwise, a flag a tile."""
+def _inputs(games: Games, rows: NDArray[np.int64], seen: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the mover sees, and then the hands of the others clockwise, a flag a tile."""
     seats, states = games.rules.num_players, games.states
     others = (states["to_play"][rows, None] + np.arange(1, seats)) % seats
     hands = states["hands"][rows[:, None], others][:, :, None] & BIT[: games.rules.num_tiles] != 0
-    return np.concatenate([games.observation[rows], hands.reshape(len(rows), -1).astype(np.float32)], axis=1)
+    return np.concatenate([seen, hands.reshape(len(rows), -1).astype(np.float32)], axis=1)
 
 
 def _decide(

@@ -19,29 +19,49 @@ from pettingzoo.utils.env_logger import EnvLogger
 from block_env import rules as kernels
 from block_env.actions import check_action
 from block_env.game import Game, snapshot
-from block_env.keywords import RENDER_MODES, check_max_cycles, check_render_mode, check_reward, check_seed
-from block_env.observation import encode_games, layout, layout_table
+from block_env.keywords import (
+    RENDER_MODES,
+    check_history,
+    check_max_cycles,
+    check_render_mode,
+    check_reward,
+    check_seed,
+)
+from block_env.observation import encode_game, layout, layout_table
 from block_env.play import IllegalActionError, Setup, illegal_action, start_games, stream_keys
 from block_env.spaces import action_space, observation_space
-from block_env.state import new_states
+from block_env.state import NO_REASON, new_states
 from block_env.state_vector import state_space, state_vectors
 from block_env.variants import Rules, resolve, rules_table
 
 Observation = dict[str, NDArray[Any]] | NDArray[np.float32]
 _ROW = np.zeros(1, np.int64)
-_SET_BY_RESET = {"agents", "rewards", "terminations", "truncations", "infos", "agent_selection", "_cumulative_rewards"}
+_SET_BY_RESET = {
+    "agents",
+    "num_agents",
+    "agent_selection",
+    "rewards",
+    "_cumulative_rewards",
+    "terminations",
+    "truncations",
+    "infos",
+}
 
 
 class BlockEnv(AECEnv[str, Any, Any]):
     """Block, turn by turn. Known as ``raw_env``.
 
+    Agents are ``player_0``, ``player_1``, … in seat order, the same in every reset; all end on the same step. The mask
+    of an agent that is not to move is all zero. A forced pass is a step of its own.
+
     Args:
         rules: ``"match"``, ``"single_round"``, ``"partnership"``, ``"draw"``, or a :class:`block_env.Rules`.
         num_players: 2, 3 or 4; None takes the rules' own (2; partnership 4).
         reward: ``"outcome"``, at the end of the game +1 to each player of the winning side, the losing sides share -1;
-            or ``"points"``, at the end of each round its points to the winning side, the others share the minus.
-        mask_in: ``"observation"``: a dict of ``observation`` and ``action_mask``; ``"info"``: the plain vector, and the
-            mask as the only key of ``infos[agent]``.
+            or ``"points"``, at the end of each round its points (raw, at most the pips of the set, 168 in double-six)
+            to each player of the winning side, the others share the minus. A draw pays nobody.
+        mask_in: ``"observation"``: a dict of ``observation`` (float32 [D]) and ``action_mask`` (int8 [A]); ``"info"``:
+            the plain vector, and the mask as the only key of ``infos[agent]``.
         history: whether the observation ends with the whole public round.
         max_cycles: the game is truncated after so many turns of all seats together; None: never.
         render_mode: None or ``"ansi"``.
@@ -69,7 +89,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
     ) -> None:
         super().__init__()
         self.rules = resolve(rules, num_players)
-        self.reward, self.mask_in, self.history = check_reward(reward), mask_in, history
+        self.reward, self.mask_in, self.history = check_reward(reward), mask_in, check_history(history)
         self.max_cycles = check_max_cycles(max_cycles)
         self.render_mode = check_render_mode(render_mode)
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
@@ -80,10 +100,11 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.state_space = state_space(self.rules)
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
-        self._size = layout(self.rules, history).size
+        self._size, self._num_actions = layout(self.rules, history).size, self.rules.num_actions
+        self._points = int(reward == "points")  # Numba types an int faster than a bool
         self._states = new_states(1)
         self._rewards = np.zeros(self.rules.num_players, np.float32)
-        self._seeded = False
+        self._started = False
 
     def __getattr__(self, name: str) -> Any:
         if name in _SET_BY_RESET:
@@ -92,16 +113,19 @@ class BlockEnv(AECEnv[str, Any, Any]):
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of this agent's observations: one object a name, the same values for all."""
-        return self.observation_spaces[self._check_agent(agent)]
+        self._seat(agent)
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """The space of this agent's actions: one object a name, the same values for all."""
-        return self.action_spaces[self._check_agent(agent)]
+        self._seat(agent)
+        return self.action_spaces[agent]
 
     @property
     def game(self) -> Game:
         """The whole truth, readable: for people and logs, not for players (:class:`block_env.game.Game`)."""
-        self._check_reset("game")
+        if not self._started:
+            raise self._too_early("game")
         return snapshot(self._states[0], self.rules)
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
@@ -116,9 +140,9 @@ class BlockEnv(AECEnv[str, Any, Any]):
             ValueError: the seed is no whole number from 0, or the position can't be. Nothing has changed then.
         """
         setup = Setup.parse(options, self.rules)
-        if check_seed(seed) is not None or not self._seeded:
+        if check_seed(seed) is not None or not self._started:
             self._states["stream"], self._states["deal"] = stream_keys(seed, 1), 0
-            self._seeded = True
+            self._started = True
         start_games(self._states, self.rules, _ROW, setup)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -137,7 +161,8 @@ class BlockEnv(AECEnv[str, Any, Any]):
             IllegalActionError: it is not legal now; the message names the mover and what is. Nothing has changed.
             ResetNeeded: before the first reset, or when all agents are gone.
         """
-        self._check_reset("step")
+        if not self._started:
+            raise self._too_early("step")
         if not self.agents:
             raise ResetNeeded("step() after the end of the game: call reset() first")
         agent = self.agent_selection
@@ -145,70 +170,96 @@ class BlockEnv(AECEnv[str, Any, Any]):
             self._was_dead_step(action)
             return
         chosen = check_action(action, self.rules.max_pip)
-        if kernels.step_game(self._states, self._rules, chosen, self.reward == "points", self._rewards) < 0:
+        reason = kernels.step_game(self._states, self._rules, chosen, self._points, self._rewards)
+        if reason < 0:
             raise illegal_action(self._states[0], self.rules, chosen)
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict(zip(self.agents, self._rewards.tolist(), strict=True))
-        self._accumulate_rewards()
-        self._end_if_over()
+        self._pay(reason)
         self._after_turn()
 
     def observe(self, agent: str) -> Observation:
         """What this agent sees, at any time, after the end too; its mask is all zero unless it is to move."""
-        self._check_reset("observe")
+        if not self._started:
+            raise self._too_early("observe")
         vector, mask = self._encode(agent)
         return {"observation": vector, "action_mask": mask} if self.mask_in == "observation" else vector
 
     def state(self) -> NDArray[np.float32]:
         """The whole truth, float32 [S], in ``state_space`` (:func:`block_env.state_vector.state_vectors`)."""
-        self._check_reset("state")
+        if not self._started:
+            raise self._too_early("state")
         vector: NDArray[np.float32] = state_vectors(self._states, self.rules)[0]
         return vector
 
     def render(self) -> str | None:
         """``"ansi"``: the table as the agent to move sees it (after the end: as player_0 does). None: nothing."""
-        self._check_reset("render")
+        if not self._started:
+            raise self._too_early("render")
         if self.render_mode is None:
             return None
         from block_env.render import text
 
-        return text(self.game, viewer=max(int(self._states[0].to_play), 0))
+        return text(self.game, viewer=max(self._states["to_play"].item(), 0))
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _check_reset(self, call: str) -> None:
-        if "agents" not in self.__dict__:
-            raise ResetNeeded(f"reset() needs to be called before {call}.")
+    def _too_early(self, call: str) -> Exception:
+        return ResetNeeded(f"reset() needs to be called before {call}.")
 
-    def _check_agent(self, agent: str) -> str:
-        if agent not in self._seats:
-            raise ValueError(f"agent: takes one of {', '.join(self.possible_agents)}, got {agent!r}")
-        return agent
+    def _seat(self, agent: str) -> int:
+        try:
+            return self._seats[agent]
+        except KeyError:
+            raise ValueError(f"agent: takes one of {', '.join(self.possible_agents)}, got {agent!r}") from None
 
     def _encode(self, agent: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        seat = np.array([self._seats[self._check_agent(agent)]])
-        vector = np.zeros((1, self._size), np.float32)
-        mask = np.zeros((1, self.rules.num_actions), np.int8)
-        encode_games(self._states, self._rules, self._places, _ROW, seat, vector, mask)
+        vector, mask = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
+        encode_game(self._states, self._rules, self._places, self._seat(agent), vector, mask)
         if self.terminations.get(agent, True) or self.truncations.get(agent, True):
             mask[:] = 0
-        return vector[0], mask[0]
+        return vector, mask
 
-    def _end_if_over(self) -> None:
-        state = self._states[0]
-        if state.over:
-            self.terminations = dict.fromkeys(self.agents, True)
-        elif self.max_cycles is not None and state.turns >= self.max_cycles:
-            self.truncations = dict.fromkeys(self.agents, True)
+    def _pay(self, reason: int) -> None:
+        """Give out the step's rewards; only the end of a round pays any."""
+        if reason == NO_REASON:
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            return
+        self.rewards = dict(zip(self.agents, self._rewards.tolist(), strict=True))
+        self._accumulate_rewards()
 
     def _after_turn(self) -> None:
-        """Point at the agent to move (at the end: to the first to be taken out), and give out the masks."""
-        self.agent_selection = self.possible_agents[max(int(self._states[0].to_play), 0)]
-        if any(self.terminations.values()) or any(self.truncations.values()):
-            self.agent_selection = self.agents[0]
-        if self.mask_in == "info":
-            self.infos = {agent: {"action_mask": self._encode(agent)[1]} for agent in self.agents}
+        """It is the next agent's turn; or the end for all, when the game or the time is over."""
+        mover = self._states["to_play"].item()
+        if mover < 0:
+            self._end(self.terminations)
+        elif self.max_cycles is not None and self._states["turns"].item() >= self.max_cycles:
+            self._end(self.truncations)
+        else:
+            self.agent_selection = self.possible_agents[mover]
+            self._give_masks()
+
+    def _lose(self) -> None:
+        """The agent to move has taken an illegal action: it gets -1, the others 0, and all end."""
+        EnvLogger.warn_on_illegal_move()
+        mover = self.agent_selection
+        self._cumulative_rewards[mover] = 0.0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards[mover] = -1.0
+        self._accumulate_rewards()
+        self._end(self.terminations)
+
+    def _end(self, ends: dict[str, bool]) -> None:
+        ends.update(dict.fromkeys(self.agents, True))
+        self.agent_selection = self.agents[0]  # the first to be taken out
+        self._give_masks()
+
+    def _give_masks(self) -> None:
+        if self.mask_in != "info":
+            return
+        self.infos = {agent: {"action_mask": np.zeros(self._num_actions, np.int8)} for agent in self.agents}
+        mover = self.agent_selection
+        self.infos[mover]["action_mask"] = self._encode(mover)[1]
 
 
 class CheckedBlockEnv(BlockEnv):
@@ -232,7 +283,8 @@ class CheckedBlockEnv(BlockEnv):
             AssertionError: before reset; or the action is not in the action space (nothing has changed then).
             ValueError: not None for a finished agent.
         """
-        self._check_reset("step")
+        if not self._started:
+            raise self._too_early("step")
         self._has_updated = True
         if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
@@ -240,7 +292,6 @@ class CheckedBlockEnv(BlockEnv):
         try:
             super().step(action)
         except IllegalActionError:
-            EnvLogger.warn_on_illegal_move()
             self._lose()
         except ValueError as error:
             if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
@@ -249,7 +300,8 @@ class CheckedBlockEnv(BlockEnv):
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
         """The agents to step, in turn; each asks for a ``step`` or ``reset`` before the next."""
-        self._check_reset("agent_iter()")
+        if not self._started:
+            raise self._too_early("agent_iter()")
         return self._iterate(max_iter)
 
     def _iterate(self, max_iter: int) -> Iterator[str]:
@@ -260,36 +312,28 @@ class CheckedBlockEnv(BlockEnv):
             self._has_updated = False
             yield self.agent_selection
 
-    def _lose(self) -> None:
-        mover = self.agent_selection
-        self._cumulative_rewards[mover] = 0.0
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self.rewards[mover] = -1.0
-        self._accumulate_rewards()
-        self.terminations = dict.fromkeys(self.agents, True)
-        self._after_turn()
-
-    def _check_reset(self, call: str) -> None:
-        if "agents" not in self.__dict__:
-            raise AssertionError(f"reset() needs to be called before {call}.")
+    def _too_early(self, call: str) -> Exception:
+        return AssertionError(f"reset() needs to be called before {call}.")
 
 
 class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
     """Block with one action of every agent a step: the mover's counts, the others wait. Known as ``parallel_env``.
 
     Keywords, spaces and rewards are those of :class:`BlockEnv`. An agent not to move has one legal action, the pass id,
-    so that no mask is empty; whatever action of the space it sends is ignored. An illegal action of the mover ends the
-    game with -1 for it. Observations, rewards and infos name every agent that was live before the step.
+    so that no mask is empty, after the end neither; whatever action of the space it sends is ignored. An illegal action
+    of the mover ends the game with -1 for it, and a warning says why. Observations, rewards and infos name every agent
+    that was live before the step; all agents end on the same step.
     """
 
     metadata: dict[str, Any] = {**BlockEnv.metadata, "is_parallelizable": True}  # noqa: RUF012
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._env = CheckedBlockEnv(*args, **kwargs)
-        self.rules, self.mask_in, self.render_mode = self._env.rules, self._env.mask_in, self._env.render_mode
-        self.possible_agents = self._env.possible_agents
-        self.observation_spaces, self.action_spaces = self._env.observation_spaces, self._env.action_spaces
-        self.state_space = self._env.state_space
+        env = self._env = BlockEnv(*args, **kwargs)
+        self.rules, self.reward, self.mask_in, self.history = env.rules, env.reward, env.mask_in, env.history
+        self.render_mode = env.render_mode
+        self.possible_agents = env.possible_agents
+        self.observation_spaces, self.action_spaces = env.observation_spaces, env.action_spaces
+        self.state_space = env.state_space
         self.agents: list[str] = []
 
     @property
@@ -320,12 +364,12 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
         """Start a new game, as :meth:`BlockEnv.reset`; observations and infos of all agents."""
         self._env.reset(seed, options)
         self.agents = self._env.agents[:]
-        return self._observations(self.agents), self._infos(self.agents)
+        return self._seen(self.agents)
 
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Play the mover's action.
+        """Play the mover's action; those of waiting agents may be left out.
 
         Raises:
             ValueError: the mover's action is missing, an agent is not in the game, or an action is not in the space.
@@ -334,18 +378,16 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
         """
         if not self.agents:
             raise ResetNeeded("step() without a running game: call reset() first")
-        live, mover = self.agents, self._env.agent_selection
-        if mover not in actions:
-            raise ValueError(f"actions: takes an action of {mover}, who is to move, got only {sorted(actions)}")
-        for agent, action in actions.items():
-            self._env._check_agent(agent)
-            check_action(action, self.rules.max_pip)
-        self._env.step(actions[mover])
-        env = self._env
-        ended = any(env.terminations.values()) or any(env.truncations.values())
-        self.agents = [] if ended else live
-        infos = self._infos(live)
-        return self._observations(live), dict(env.rewards), dict(env.terminations), dict(env.truncations), infos
+        env, live = self._env, self.agents
+        self._check(actions)
+        try:
+            env.step(actions[env.agent_selection])
+        except IllegalActionError:
+            env._lose()
+        if env.terminations[live[0]] or env.truncations[live[0]]:
+            self.agents = []
+        observations, infos = self._seen(live)
+        return observations, dict(env.rewards), dict(env.terminations), dict(env.truncations), infos
 
     def state(self) -> NDArray[np.float32]:
         """As :meth:`BlockEnv.state`."""
@@ -358,24 +400,22 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
     def close(self) -> None:
         """Nothing to release."""
 
-    def _masked(self, agent: str, mask: NDArray[np.int8]) -> NDArray[np.int8]:
-        if agent != self._env.agent_selection or not self.agents:
-            mask[-1] = 1
-        return mask
+    def _check(self, actions: Mapping[str, Any]) -> None:
+        mover = self._env.agent_selection
+        if mover not in actions:
+            raise ValueError(f"actions: takes an action of {mover}, who is to move, got {list(actions)}")
+        for agent, action in actions.items():
+            self._env._seat(agent)
+            check_action(action, self.rules.max_pip)
 
-    def _observations(self, agents: list[str]) -> dict[str, Any]:
-        seen = {agent: self._env.observe(agent) for agent in agents}
-        for agent, observation in seen.items():
-            if isinstance(observation, dict):
-                self._masked(agent, observation["action_mask"])
-        return seen
-
-    def _infos(self, agents: list[str]) -> dict[str, dict[str, Any]]:
-        infos = self._env.infos
-        for agent, info in infos.items():
-            if "action_mask" in info:
-                self._masked(agent, info["action_mask"])
-        return dict(infos)
+    def _seen(self, agents: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        observations: dict[str, Any] = {agent: self._env.observe(agent) for agent in agents}
+        infos = {agent: dict(info) for agent, info in self._env.infos.items()}
+        masked = infos if self.mask_in == "info" else observations
+        for agent in agents:
+            if not self.agents or agent != self._env.agent_selection:
+                masked[agent]["action_mask"][-1] = 1
+        return observations, infos
 
 
 raw_env = BlockEnv

@@ -27,6 +27,13 @@ def check_mask_in(mask_in: str) -> str:
     return _one_of("mask_in", mask_in, MASK_PLACES)
 
 
+def check_history(history: bool) -> bool:
+    """True or False."""
+    if not isinstance(history, bool | np.bool_):
+        raise ValueError(f"history: takes True or False, got {history!r}")
+    return bool(history)
+
+
 def check_render_mode(render_mode: str | None) -> str | None:
     """None or one of :data:`RENDER_MODES`."""
     return None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES, "None or ")

@@ -1,7 +1,7 @@
 """A game in words and text. Imported only when a picture is asked for.
 
-Only what ``viewer`` may see is shown: its own hand, and of the others how many tiles they hold; ``reveal=True`` shows
-all.
+Only what ``viewer`` may see is shown: its own hand, and of the others how many tiles they hold. ``reveal=True`` shows
+all hands; so does every picture once the game is over.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from block_env.game import Game
 from block_env.tiles import Tile, format_tile, pips
-from block_env.variants import PRESETS, Rules
+from block_env.variants import PRESETS
 
 WIDTH = 100
 """No line of text is wider, in characters."""
@@ -22,7 +22,7 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Half:
-    """A part of a tile that connects: ``"low end"``, ``"high end"``, or a double's ``"line side A"``, ``"line side B"``."""
+    """What connects: a tile's ``"low end"`` or ``"high end"``, a double's ``"line side A"`` or ``"line side B"``."""
 
     tile: Tile
     part: str
@@ -95,46 +95,59 @@ def _halves(tile: Tile, joining: int) -> tuple[Half, Half]:
 def text(game: Game, viewer: int | None = None, reveal: bool = False) -> str:
     """The table as ``viewer`` (a seat; None: nobody's hand) sees it, in lines of at most :data:`WIDTH` characters.
 
-    Doubles, which lie crosswise, are written ``[5‖5]``; ``<3`` and ``1>`` are the open ends.
+    Doubles, which lie crosswise, are written ``[5‖5]``; ``<3`` and ``1>`` are the open ends; ``>`` marks whose turn it
+    is. After the end of the game all hands are shown.
     """
-    lines = [_heading(game), *_line_text(game), *(_seat_text(game, seat, viewer, reveal) for seat in _seats(game))]
-    return "\n".join(line for text in lines for line in _wrap(text)) + "\n"
-
-
-def _seats(game: Game) -> range:
-    return range(game.rules.num_players)
+    lines = [_heading(game), *_last_round(game), _line(game), *_stock(game)]
+    lines += [_seat(game, seat, reveal or game.over or seat == viewer) for seat in range(game.rules.num_players)]
+    return "\n".join(part for line in lines for part in _wrap(line)) + "\n"
 
 
 def _heading(game: Game) -> str:
+    name = game.rules.name.replace("_", " ") if game.rules.name in PRESETS else "Block"
     scores = " : ".join(map(str, game.scores))
-    turn = f"seat {game.to_play} to play" if game.to_play is not None else _result(game)
-    return (
-        f"{_rules_name(game.rules)}, round {game.round_number + 1}, seat {game.opener} opened, scores {scores}, {turn}"
-    )
+    opener = f"seat {game.opener} {'opens' if game.ends is None else 'opened'}"
+    now = f"the game is over, {_winner(game, game.winner)}" if game.over else f"seat {game.to_play} to play"
+    return f"{name}, round {game.round_number + 1}, scores {scores}, {opener}, {now}"
 
 
-def _rules_name(rules: Rules) -> str:
-    return rules.name.replace("_", " ") if rules.name in PRESETS else "Block"
+def _last_round(game: Game) -> list[str]:
+    if game.last_round is None:
+        return []
+    ended, number = game.last_round, game.round_number + game.over
+    return [f"round {number}: {ended.reason}, {_winner(game, ended.winner)}, {_count(ended.points, 'point')}"]
 
 
-def _result(game: Game) -> str:
-    return "over: a draw" if game.winner is None else f"over: side {game.winner} wins"
+def _winner(game: Game, side: int | None) -> str:
+    if side is None:
+        return "nobody wins"
+    return f"seats {side}+{side + 2} win" if game.rules.partnership else f"seat {side} wins"
 
 
-def _line_text(game: Game) -> list[str]:
+def _line(game: Game) -> str:
     if game.ends is None:
-        return ["no tile laid yet"]
+        return "no tile laid yet"
     laid = " ".join(f"[{left}‖{right}]" if left == right else f"[{left}|{right}]" for left, right in game.line)
-    return [f"<{game.ends[0]} {laid} {game.ends[1]}>"]
+    return f"<{game.ends[0]} {laid} {game.ends[1]}>"
 
 
-def _seat_text(game: Game, seat: int, viewer: int | None, reveal: bool) -> str:
+def _stock(game: Game) -> list[str]:
+    return [f"stock: {_count(len(game.stock), 'tile')}"] if game.rules.draw else []
+
+
+def _seat(game: Game, seat: int, shown: bool) -> str:
     hand = game.hands[seat]
-    passed = sum(ply.passed for ply in game.history if ply.seat == seat)
-    words = f"{'>' if seat == game.to_play else ' '} seat {seat}: {len(hand)} tile{'s' * (len(hand) != 1)}"
-    if reveal or seat == viewer:
-        words += f" {' '.join(map(format_tile, hand))} ({sum(map(pips, hand))} pips)"
-    return words + (f", passed {passed} time{'s' * (passed != 1)}" if passed else "")
+    words = f"{'>' if seat == game.to_play else ' '} seat {seat}: {_count(len(hand), 'tile')}"
+    passes = sum(ply.passed for ply in game.history if ply.seat == seat)
+    if passes:
+        words += f", {_count(passes, 'pass', 'passes')}"
+    if shown and hand:
+        words += f": {' '.join(map(format_tile, hand))} ({_count(sum(map(pips, hand)), 'pip')})"
+    return words
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _wrap(line: str) -> list[str]:

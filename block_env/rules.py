@@ -485,3 +485,10 @@ def step_games(
         done[row] = state.over != 0
         if redeal and state.over:
             new_game(state, rules[0])
+
+
+@kernel
+def draw_lots(states: Array, rules: Array, rows: Array, lots: Array) -> None:
+    """A fair lot among the seats for each of these rows, from its deal's random words, into ``lots`` (int64 [N])."""
+    for row in rows:
+        lots[row] = random_below(states[row], rules[0].num_players)

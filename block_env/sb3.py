@@ -1,0 +1,135 @@
+"""Block for Stable-Baselines3: the batch of :mod:`block_env.vector_env` as a ``VecEnv``, for ``MaskablePPO`` as it is.
+
+This is the only module that imports Stable-Baselines3, which the extra ``block-env[train]`` installs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from block_env.game import Game, snapshot
+from block_env.gym_env import Observation, table_text
+from block_env.vector_env import BlockVectorEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError:
+    raise ImportError("block_env.sb3 needs Stable-Baselines3: pip install 'block-env[train]'") from None
+
+
+class BlockVecEnv(VecEnv):
+    """N environments in one batch, as Stable-Baselines3 takes them: step for step equal to its ``DummyVecEnv``.
+
+    A finished environment starts its next deal within the step; ``infos[i]["terminal_observation"]`` is the last
+    observation. ``env_method("action_masks")`` gives the masks, as sb3-contrib asks for them. Policies:
+    ``"MultiInputPolicy"``, or with ``mask_in="info"`` ``"MlpPolicy"``.
+
+    Args:
+        num_envs: N.
+        keywords: as :class:`block_env.vector_env.BlockVectorEnv`, without ``autoreset_mode``.
+
+    Raises:
+        ValueError: a keyword's value, named in the message, is out of range.
+    """
+
+    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
+        self._batch = BlockVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **keywords)
+        self._actions: Any = None
+        super().__init__(num_envs, self._batch.single_observation_space, self._batch.single_action_space)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Environment i gets ``seed + i`` at the next reset; None draws one from fresh entropy. Returns the seeds."""
+        fresh = int(np.random.SeedSequence().generate_state(1)[0])
+        return super().seed(fresh if seed is None else seed)
+
+    def reset(self) -> Observation:
+        """Start new episodes, with the seeds and options that were set for it; they are then used up.
+
+        Raises:
+            ValueError: an option describes a position that can't be. Nothing has changed then.
+        """
+        observation, info = self._batch.reset_each(self._seeds, self._options)
+        self.reset_infos = self._one_by_one(info)
+        self._reset_seeds()
+        self._reset_options()
+        return observation
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions (int [N]) that :meth:`step_wait` will play."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Observation, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play: observations, rewards float32 [N], dones bool [N], infos.
+
+        Raises:
+            ValueError: an action is not in the space. Nothing has changed then.
+        """
+        observation, rewards, terminated, truncated, batched = self._batch.step(self._actions)
+        infos, dones = self._one_by_one(batched), terminated | truncated
+        last = self._one_by_one(batched.get("final_info", {}))
+        for row in np.flatnonzero(dones):
+            self.reset_infos[row] = infos[row]
+            infos[row] = last[row] | {"terminal_observation": batched["final_obs"][row]}
+        for info, cut in zip(infos, truncated.tolist(), strict=True):
+            info["TimeLimit.truncated"] = cut
+        return observation, rewards.astype(np.float32), dones, infos
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of each environment (:class:`OneOfBatch`); AttributeError if there is none of that name."""
+        return [getattr(OneOfBatch(self._batch, index), attr_name) for index in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set ``opponent``, for all environments at once; AttributeError for anything else: all have the same."""
+        if attr_name != "opponent" or indices is not None:
+            raise AttributeError(f"attr_name: takes 'opponent', for all environments, got {attr_name!r}, {indices}")
+        self._batch.opponent = value
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **keywords: Any) -> list[Any]:
+        """Call a method of each environment (:class:`OneOfBatch`): ``action_masks`` or ``render``."""
+        return [method(*args, **keywords) for method in self.get_attr(method_name, indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """No environment of the batch is wrapped; ``VecMonitor`` and its like wrap the batch."""
+        return [False for _ in self._get_indices(indices)]
+
+    def _one_by_one(self, info: dict[str, Any]) -> list[dict[str, Any]]:
+        if "action_mask" not in info:
+            return [{} for _ in range(self.num_envs)]
+        return [{"action_mask": mask} for mask in info["action_mask"]]
+
+
+class OneOfBatch:
+    """One environment of the batch, as ``get_attr`` and ``env_method`` meet it."""
+
+    def __init__(self, batch: BlockVectorEnv, index: int) -> None:
+        self.rules, self.opponent, self.mask_in = batch.rules, batch.opponent, batch.mask_in
+        self.render_mode = batch.render_mode
+        self.observation_space, self.action_space = batch.single_observation_space, batch.single_action_space
+        self._games, self._index = batch._games, index
+
+    @property
+    def game(self) -> Game:
+        """The whole truth, readable; not for players."""
+        return snapshot(self._games.states[self._index], self.rules)
+
+    @property
+    def learner_seat(self) -> int:
+        """The learner's seat in this episode."""
+        return int(self._games.learner[self._index])
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The mask of the latest observation, int8 [A]."""
+        mask: NDArray[np.int8] = self._games.action_mask[self._index].copy()
+        return mask
+
+    def render(self) -> str | None:
+        """``"ansi"``: the table as the learner sees it. None: nothing."""
+        return None if self.render_mode is None else table_text(self._games, self._index)

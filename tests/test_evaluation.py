@@ -1,0 +1,96 @@
+"""Paired evaluation: seatings, units, intervals, and that luck and seats cancel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents import evaluation
+from agents.evaluation import play_pair, seatings
+from block_env import Rules, opponents
+from block_env.play import Tally
+
+MATCH = Rules.preset("match")
+
+
+def test_each_side_is_taken_once():
+    assert seatings(MATCH).tolist() == [[0, 1], [1, 0]]
+    assert seatings(Rules.preset("match", 3)).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert seatings(Rules.preset("partnership")).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+
+
+@pytest.mark.parametrize("name", ["greedy", "heuristic"])
+@pytest.mark.parametrize(
+    "rules", [MATCH, Rules.preset("match", 3), Rules.preset("partnership"), Rules.preset("draw")], ids=lambda r: r.name
+)
+def test_a_mirror_match_is_exactly_even(name, rules):
+    """BUGS E17, E03: on duplicate deals a deterministic agent against itself has no luck left."""
+    result = play_pair(opponents.make(name, rules), opponents.make(name, rules), rules, "round", 60, 3)
+    assert result.share == pytest.approx(1 / rules.num_sides)
+    assert result.points == pytest.approx(0.0)
+
+
+def test_random_against_random_is_covered_as_often_as_said():
+    """BUGS E12: the true 0 points and 50 % lie in 93 to 97 % of a thousand 95 % intervals."""
+    policy, runs, deals = opponents.make("random"), 1000, 30
+    chunk = evaluation._play_chunk(policy, policy, MATCH, "round", runs * deals, [5, 0])
+    for figures, truth in ((chunk.points.sum(axis=1), 0.0), (chunk.shares.mean(axis=1), 0.5)):
+        weights = np.ones(deals) * (2 if truth == 0.0 else 1)
+        intervals = [evaluation._ratio(part, weights)[1] for part in figures.reshape(runs, deals)]
+        covered = np.mean([low <= truth <= high for low, high in intervals])
+        assert 0.93 <= covered <= 0.97
+
+
+def test_an_agent_does_the_same_from_either_side():
+    a, b = opponents.make("greedy"), opponents.make("heuristic")
+    forth, back = play_pair(a, b, MATCH, "round", 200, 1), play_pair(b, a, MATCH, "round", 200, 1)
+    assert forth.points == pytest.approx(-back.points)
+    assert forth.share == pytest.approx(1 - back.share)
+    assert (forth.wins, forth.draws, forth.losses) == (back.losses, back.draws, back.wins)
+
+
+def test_the_same_arguments_give_the_same_result():
+    """BUGS S05."""
+    policy, other = opponents.make("random"), opponents.make("greedy")
+    results = [play_pair(policy, other, MATCH, "round", 50, seed) for seed in (4, 4, 5)]
+    figures = [(result.points, result.share, result.rounds) for result in results]
+    assert figures[0] == figures[1] != figures[2]
+
+
+def test_a_match_counts_once_and_its_rounds_apart():
+    """BUGS E19."""
+    result = play_pair(opponents.make("greedy"), opponents.make("random"), MATCH, "match", 20, 0)
+    assert result.games == 40 == result.wins + result.draws + result.losses
+    assert result.rounds > 5 * result.games
+    single = play_pair(opponents.make("greedy"), opponents.make("random"), MATCH, "round", 20, 0)
+    assert single.rounds == single.games == 40
+
+
+def test_the_figures_are_the_written_formulas(monkeypatch):
+    """BUGS E10: a draw is half; points are per round; the interval is over deals, each a mean over its seatings."""
+    points = np.array([[10.0, -10.0], [4.0, -4.0], [0.0, 0.0], [6.0, -6.0]])  # two deals, each in both seatings
+    tally = Tally(
+        points=points,
+        winners=np.array([0, 1, -1, 0]),
+        rounds=np.ones(4, np.int64),
+        blocked=np.array([1, 0, 1, 0]),
+        decisions=np.array([8, 4]),
+        seconds=np.array([0.004, 0.001]),
+    )
+    monkeypatch.setattr(evaluation, "play_out", lambda *_: tally)
+    result = play_pair(opponents.make("greedy"), opponents.make("random"), MATCH, "round", 2, 0)
+    # Agent a sits at seat 0, then 1: it gets 10 and -4, then 0 and -6; it wins both of the first deal, then 1/2 and 0.
+    assert result.points == 0.0
+    assert result.points_ci[1] == pytest.approx(1.959964 * np.std([3.0, -3.0], ddof=1) / np.sqrt(2))
+    assert result.share == (1 + 1 + 0.5 + 0) / 4
+    assert (result.wins, result.draws, result.losses) == (2, 1, 1)
+    assert (result.blocked_share, result.ms_a, result.ms_b) == (0.5, 0.5, 0.25)
+
+
+def test_all_draws_are_even(monkeypatch):
+    """BUGS E10."""
+    zeros = np.zeros(4, np.int64)
+    tally = Tally(np.zeros((4, 2)), zeros - 1, zeros + 1, zeros + 1, np.ones(2, np.int64), np.zeros(2))
+    monkeypatch.setattr(evaluation, "play_out", lambda *_: tally)
+    result = play_pair(opponents.make("random"), opponents.make("random"), MATCH, "round", 2, 0)
+    assert (result.share, result.share_ci) == (0.5, (0.5, 0.5))
