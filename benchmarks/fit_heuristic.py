@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +35,10 @@ FITTED_ON = ("two", "partnership")
 """The others measure what these weights are worth elsewhere."""
 
 GREEDY = Weights(**{field.name: float(field.name == "pips") for field in dataclasses.fields(Weights)})
-SPREAD = Weights(pips=0, double=2, weaker_end=2, stuck=2, unseen_fits=2, opponents_pass=4, partner_passes=4, block=0.5)
+SPREAD = Weights(
+    0, double=2, weaker_end=2, stuck=2, sure_ends=2, unseen_fits=2, opponents_pass=4, partner_passes=4, block=0.5
+)
 """Standard deviation of the first candidates; pips stay one, the unit."""
-
-Objective = Callable[[NDArray[np.float64]], float]
 
 
 def duel(one: Policy, rest: Policy, rules: Rules, deals: int, seed: int) -> tuple[NDArray[np.float64], ...]:
@@ -63,7 +62,7 @@ def heuristic(values: NDArray[np.float64], rules: Rules) -> Policy:
 
 
 def spreads(deals: int, seed: int) -> dict[str, float]:
-    """Standard deviation over deals of greedy's points against random, for each rule set fitted on: its unit of points."""
+    """The unit of points of each rule set fitted on: the spread over deals of greedy's points against random."""
     units = {}
     for name in FITTED_ON:
         rules = RULE_SETS[name]
@@ -84,18 +83,20 @@ def worth(
 
 
 def fit(iterations: int, population: int, deals: int, seed: int) -> NDArray[np.float64]:
-    """The mean after so many iterations; the best quarter of each population moves it."""
+    """The average of the last third of so many iterations' means; a population's best quarter gives the next mean."""
     rng = np.random.default_rng(seed)
     units = spreads(deals, seed)
     mean, spread = (np.array(dataclasses.astuple(weights), float) for weights in (GREEDY, SPREAD))
+    means = []
     for iteration in range(iterations):
         candidates = mean + spread * rng.standard_normal((population, len(mean)))
         deal_seed = int(rng.integers(2**32))
         worths = np.array([worth(values, mean, units, deals, deal_seed) for values in candidates])
         best = candidates[np.argsort(-worths)[: population // 4]]
         mean, spread = best.mean(axis=0), (spread + best.std(axis=0)) / 2
+        means.append(mean)
         print(f"iteration {iteration + 1}: {worths.mean():+.3f}  {describe(mean)}", flush=True)
-    return mean
+    return np.mean(means[-(iterations // 3) :], axis=0)
 
 
 def describe(values: NDArray[np.float64]) -> str:
@@ -121,7 +122,7 @@ def interval(values: NDArray[np.float64]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="do not fit: measure the weights in opponents.py")
-    parser.add_argument("--iterations", type=int, default=24, help="of the fit (default: %(default)s)")
+    parser.add_argument("--iterations", type=int, default=30, help="of the fit (default: %(default)s)")
     parser.add_argument("--population", type=int, default=32, help="candidates an iteration (default: %(default)s)")
     parser.add_argument("--deals", type=int, default=1000, help="a rule set and opponent in the fit (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the fit (default: %(default)s)")

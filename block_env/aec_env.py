@@ -28,7 +28,7 @@ from block_env.keywords import (
     check_seed,
 )
 from block_env.observation import encode_game, layout, layout_table
-from block_env.play import IllegalActionError, Setup, illegal_action, start_games, stream_keys
+from block_env.play import Setup, illegal_action, start_games, stream_keys
 from block_env.spaces import action_space, observation_space
 from block_env.state import NO_REASON, new_states
 from block_env.state_vector import state_space, state_vectors
@@ -172,7 +172,8 @@ class BlockEnv(AECEnv[str, Any, Any]):
         chosen = check_action(action, self.rules.max_pip)
         reason = kernels.step_game(self._states, self._rules, chosen, self._points, self._rewards)
         if reason < 0:
-            raise illegal_action(self._states[0], self.rules, chosen)
+            self._refuse(chosen)
+            return
         self._cumulative_rewards[agent] = 0.0
         self._pay(reason)
         self._after_turn()
@@ -220,6 +221,9 @@ class BlockEnv(AECEnv[str, Any, Any]):
             mask[:] = 0
         return vector, mask
 
+    def _refuse(self, action: int) -> None:
+        raise illegal_action(self._states[0], self.rules, action)
+
     def _pay(self, reason: int) -> None:
         """Give out the step's rewards; only the end of a round pays any."""
         if reason == NO_REASON:
@@ -239,16 +243,6 @@ class BlockEnv(AECEnv[str, Any, Any]):
             self.agent_selection = self.possible_agents[mover]
             self._give_masks()
 
-    def _lose(self) -> None:
-        """The agent to move has taken an illegal action: it gets -1, the others 0, and all end."""
-        EnvLogger.warn_on_illegal_move()
-        mover = self.agent_selection
-        self._cumulative_rewards[mover] = 0.0
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self.rewards[mover] = -1.0
-        self._accumulate_rewards()
-        self._end(self.terminations)
-
     def _end(self, ends: dict[str, bool]) -> None:
         ends.update(dict.fromkeys(self.agents, True))
         self.agent_selection = self.agents[0]  # the first to be taken out
@@ -262,7 +256,20 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.infos[mover]["action_mask"] = self._encode(mover)[1]
 
 
-class CheckedBlockEnv(BlockEnv):
+class LosingBlockEnv(BlockEnv):
+    """Block where an illegal action ends the game for all: the mover gets -1, the others 0, and a warning says why."""
+
+    def _refuse(self, action: int) -> None:
+        EnvLogger.warn_on_illegal_move()
+        mover = self.agent_selection
+        self._cumulative_rewards[mover] = 0.0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards[mover] = -1.0
+        self._accumulate_rewards()
+        self._end(self.terminations)
+
+
+class CheckedBlockEnv(LosingBlockEnv):
     """Block with the checks of PettingZoo's three usual wrappers, and their messages. Known as ``env``.
 
     Calls out of order raise an AssertionError; so does an action outside the action space. An illegal action ends the
@@ -291,8 +298,6 @@ class CheckedBlockEnv(BlockEnv):
             return
         try:
             super().step(action)
-        except IllegalActionError:
-            self._lose()
         except ValueError as error:
             if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
                 raise
@@ -328,7 +333,7 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
     metadata: dict[str, Any] = {**BlockEnv.metadata, "is_parallelizable": True}  # noqa: RUF012
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        env = self._env = BlockEnv(*args, **kwargs)
+        env = self._env = LosingBlockEnv(*args, **kwargs)
         self.rules, self.reward, self.mask_in, self.history = env.rules, env.reward, env.mask_in, env.history
         self.render_mode = env.render_mode
         self.possible_agents = env.possible_agents
@@ -380,10 +385,7 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
             raise ResetNeeded("step() without a running game: call reset() first")
         env, live = self._env, self.agents
         self._check(actions)
-        try:
-            env.step(actions[env.agent_selection])
-        except IllegalActionError:
-            env._lose()
+        env.step(actions[env.agent_selection])
         if env.terminations[live[0]] or env.truncations[live[0]]:
             self.agents = []
         observations, infos = self._seen(live)

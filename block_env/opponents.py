@@ -34,6 +34,7 @@ class Weights:
         double: 1 if it is a double, which fits one pip only.
         weaker_end: own tiles left that fit the end where the player has fewer of them.
         stuck: 1 if no own tile left fits either end.
+        sure_ends: ends that an own tile left fits and that no opponent can cover, for all that is known.
         unseen_fits: tiles that fit an end and are neither in the own hand nor laid.
         opponents_pass: chance that an opponent can lay nothing, added up over the opponents. Each one's hand is taken
             to be equally likely any of the unseen tiles without the pips that it has shown to lack.
@@ -46,6 +47,7 @@ class Weights:
     double: float = 3.27
     weaker_end: float = 2.23
     stuck: float = -3.36
+    sure_ends: float = 4.0
     unseen_fits: float = -2.86
     opponents_pass: float = 5.73
     partner_passes: float = -3.0
@@ -326,8 +328,32 @@ def pips_less(view: Record, rules: Record, rest: Word) -> Any:
 
 
 @kernel
+def is_sure(view: Record, rules: Record, rest: Word, suit: Word) -> Int:
+    """Whether the own hand, being ``rest``, has a tile of this suit and no opponent can have one."""
+    if rest & suit == _NO_TILES:
+        return False
+    for seat in range(1, rules.num_players):
+        if seat % rules.num_sides != 0 and view.may_hold[seat] & suit != _NO_TILES:
+            return False
+    return True
+
+
+@kernel
+def own_score(view: Record, rules: Record, weights: Record, rest: Word, left: Word, right: Word) -> Any:
+    """The features of the own hand, being ``rest``, when ``left`` and ``right`` are the suits of the two ends."""
+    score = weights.weaker_end * min(count_tiles(rest & left), count_tiles(rest & right))
+    if rest & (left | right) == _NO_TILES:
+        score += weights.stuck
+    if is_sure(view, rules, rest, left):
+        score += weights.sure_ends
+    if is_sure(view, rules, rest, right):
+        score += weights.sure_ends
+    return score
+
+
+@kernel
 def others_score(view: Record, rules: Record, weights: Record, rest: Word, fitting: Word) -> Any:
-    """The features that look at the other seats, once the own hand is ``rest`` and ``fitting`` tiles can be laid."""
+    """The features of the unseen tiles, when the own hand is ``rest`` and ``fitting`` tiles can be laid."""
     opponents_pass, partner_passes, all_pass = 0.0, 0.0, 1.0
     for seat in range(1, rules.num_players):
         chance = pass_chance(view, seat, fitting)
@@ -337,6 +363,7 @@ def others_score(view: Record, rules: Record, weights: Record, rest: Word, fitti
         else:
             opponents_pass += chance
     score = weights.opponents_pass * opponents_pass + weights.partner_passes * partner_passes
+    score += weights.unseen_fits * count_tiles(view.unseen & fitting)
     if all_pass > 0.0 and rest & fitting == _NO_TILES:
         score += weights.block * all_pass * pips_less(view, rules, rest)
     return score
@@ -351,14 +378,10 @@ def score_tile(view: Record, rules: Record, weights: Record, tile: Int, at_left:
         left = low + high - view.left if at_left else np.int64(view.left)
         right = np.int64(view.right) if at_left else low + high - view.right
     rest = view.hand & ~BIT[tile]
-    fitting = rules.suit[left] | rules.suit[right]
-    score = weights.pips * (low + high) + others_score(view, rules, weights, rest, fitting)
+    score = weights.pips * (low + high) + own_score(view, rules, weights, rest, rules.suit[left], rules.suit[right])
     if low == high:
         score += weights.double
-    if rest & fitting == _NO_TILES:
-        score += weights.stuck
-    score += weights.weaker_end * min(count_tiles(rest & rules.suit[left]), count_tiles(rest & rules.suit[right]))
-    return score + weights.unseen_fits * count_tiles(view.unseen & fitting)
+    return score + others_score(view, rules, weights, rest, rules.suit[left] | rules.suit[right])
 
 
 @kernel

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from block_env import rules as kernels
 from block_env.actions import check_action, decode_action
 from block_env.game import Game, snapshot
-from block_env.keywords import check_reward, check_seed, is_whole
+from block_env.keywords import check_history, check_reward, check_seed, is_whole
 from block_env.observation import encode_games, layout, layout_table
 from block_env.policy import Policy
 from block_env.state import BLOCKED, NO_REASON, new_states
@@ -60,10 +60,10 @@ class Setup:
 def _hands(hands: Any, rules: Rules) -> tuple[int, ...]:
     takes = f"options['hands']: takes {rules.num_players} hands of {rules.hand_size} tiles"
     try:
-        sizes = [len(hand) for hand in hands]
-        dealt = [tile for hand in hands for tile in hand]
+        given = [list(hand) for hand in hands]
     except TypeError:
         raise ValueError(f"{takes}, each a pair of pips; got {hands!r}") from None
+    sizes, dealt = [len(hand) for hand in given], [tile for hand in given for tile in hand]
     if sizes != [rules.hand_size] * rules.num_players:
         raise ValueError(f"{takes}; got hands of {sizes}")
     try:
@@ -102,7 +102,10 @@ def stream_keys(seed: Seed, count: int) -> NDArray[np.uint32]:
     if seed is None or isinstance(seed, int | np.integer):
         words = np.random.SeedSequence(check_seed(seed)).generate_state(4 * count)
         return words.reshape(count, 4).astype(np.uint32)
-    seeds = [check_seed(one) for one in np.asarray(seed).tolist()]
+    try:
+        seeds = [check_seed(one) for one in seed]
+    except TypeError:
+        raise ValueError(f"seed: takes None, a whole number from 0, or one for each game, got {seed!r}") from None
     if len(seeds) != count:
         raise ValueError(f"seed: takes one seed, or one for each of {count} games, got {len(seeds)}")
     return np.array([np.random.SeedSequence(one).generate_state(4) for one in seeds], np.uint32)
@@ -169,9 +172,12 @@ class Games:
             raise ValueError(f"num_games: takes a whole number from 1, got {num_games!r}")
         if not is_whole(copies) or copies < 1 or num_games % copies:
             raise ValueError(f"copies: takes a divisor of num_games ({num_games}), got {copies!r}")
+        if not isinstance(auto_reset, bool | np.bool_):
+            raise ValueError(f"auto_reset: takes True or False, got {auto_reset!r}")
         self.rules = resolve(rules, num_players)
         self.num_games = int(num_games)
-        self.reward, self.history, self.auto_reset, self._copies = check_reward(reward), history, auto_reset, copies
+        self.reward, self.history = check_reward(reward), check_history(history)
+        self.auto_reset, self._copies = auto_reset, copies
         self.layout = layout(self.rules, history)
         self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
         self._all = np.arange(self.num_games)
@@ -197,7 +203,7 @@ class Games:
         Args:
             seed: starts the streams of all games anew, as in the constructor; None goes on with them.
             options: ``hands``, ``opener`` and ``scores``, the same in each game.
-            rows: games to reset; does not go with a seed.
+            rows: games to reset, no game twice; does not go with a seed.
 
         Raises:
             ValueError: as the constructor, or the options describe a position that can't be. Nothing has changed then.
@@ -207,7 +213,7 @@ class Games:
             if rows is not None:
                 raise ValueError("seed: does not go with rows; it starts the streams of all games")
             self._seed_streams(seed)
-        chosen = self._all if rows is None else self._check_rows(rows)
+        chosen = self._all if rows is None else self._check_rows(rows, once=True)
         start_games(self.states, self.rules, chosen, setup)
         self.reasons[chosen], self._done[chosen] = NO_REASON, False
         self._observe(chosen)
@@ -230,7 +236,7 @@ class Games:
                 has changed.
             ValueError: ``actions`` is not whole numbers of that shape.
         """
-        chosen = self._all if rows is None else self._check_rows(rows)
+        chosen = self._all if rows is None else self._check_rows(rows, once=True)
         chosen_actions = self._check_actions(actions, chosen)
         kernels.step_games(
             self.states,
@@ -247,14 +253,19 @@ class Games:
         return self._rewards, self._done
 
     def observe(self, rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """What ``seats[k]`` sees of game ``rows[k]`` (both int [n]): new arrays float32 [n, D] and int8 [n, A]."""
+        """What ``seats[k]`` sees of game ``rows[k]`` (both int [n]): new arrays float32 [n, D] and int8 [n, A].
+
+        Raises:
+            ValueError: no such game or seat, or not as many seats as rows.
+        """
         chosen = self._check_rows(rows)
-        observation = np.zeros_like(self.observation)
-        action_mask = np.zeros_like(self.action_mask)
-        encode_games(
-            self.states, self._rules, self._places, chosen, np.asarray(seats, np.int64), observation, action_mask
-        )
-        return observation[chosen], action_mask[chosen]
+        viewers = self._check_seats(seats, len(chosen))
+        count = len(chosen)
+        observation = np.zeros((count, self.layout.size), np.float32)
+        action_mask = np.zeros((count, self.rules.num_actions), np.int8)
+        places = np.arange(count)  # a game may be there twice, seen from two seats
+        encode_games(self.states[chosen], self._rules, self._places, places, viewers, observation, action_mask)
+        return observation, action_mask
 
     def snapshot(self, index: int) -> Game:
         """The whole truth about one game, readable (:class:`block_env.game.Game`)."""
@@ -272,17 +283,28 @@ class Games:
         movers = np.full(len(rows), -1, np.int64)
         encode_games(self.states, self._rules, self._places, rows, movers, self.observation, self.action_mask)
 
-    def _check_rows(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        chosen = np.asarray(rows)
+    def _check_rows(self, rows: NDArray[Any], once: bool = False) -> NDArray[np.int64]:
+        chosen = _as_array(rows)
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or (chosen.size and not self._in_range(chosen)):
             raise ValueError(f"rows: takes whole numbers from 0 to {self.num_games - 1}, int [n], got {rows!r}")
-        return chosen.astype(np.int64, copy=False)
+        chosen = chosen.astype(np.int64, copy=False)
+        if once and chosen.size and np.bincount(chosen).max() > 1:
+            raise ValueError(f"rows: takes each game once, got game {np.bincount(chosen).argmax()} more often")
+        return chosen
+
+    def _check_seats(self, seats: NDArray[Any], count: int) -> NDArray[np.int64]:
+        last = self.rules.num_players - 1
+        given = _as_array(seats)
+        fits = given.dtype.kind in "iu" and given.shape == (count,)
+        if not fits or (count and not 0 <= given.min() <= given.max() <= last):
+            raise ValueError(f"seats: takes whole numbers from 0 to {last}, int [{count}], got {seats!r}")
+        return given.astype(np.int64, copy=False)
 
     def _in_range(self, rows: NDArray[Any]) -> bool:
         return bool(rows.min() >= 0 and rows.max() < self.num_games)
 
     def _check_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = np.asarray(actions)
+        given = _as_array(actions)
         if given.dtype.kind not in "iu" or given.shape != rows.shape:
             raise ValueError(f"actions: takes whole numbers, int [{len(rows)}], got {given.dtype} {list(given.shape)}")
         chosen = given.astype(np.int64, copy=False)
@@ -290,6 +312,14 @@ class Games:
         if wrong >= 0:
             raise illegal_action(self.states[rows[wrong]], self.rules, given[wrong], f" in game {rows[wrong]}")
         return chosen
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """The values as an array; ragged ones as an empty one of objects, which no check lets through."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.empty(0, object)
 
 
 def illegal_action(state: Any, rules: Rules, action: Any, where: str = "") -> IllegalActionError:

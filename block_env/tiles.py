@@ -37,7 +37,7 @@ def tile_id(tile: Tile, max_pip: int) -> int:
     """
     try:
         low, high = sorted(int(pip) for pip in tile)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = -1
     if not 0 <= low <= high <= max_pip or (low, high) != tuple(sorted(tile)):
         raise ValueError(f"tile: takes two pips from 0 to {max_pip}, got {tile!r}")

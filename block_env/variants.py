@@ -66,6 +66,9 @@ class Rules:
     def __post_init__(self) -> None:
         _check_whole("num_players", self.num_players, 2, MAX_SEATS)
         _check_whole("max_pip", self.max_pip, 1, MAX_PIP)
+        if self.num_tiles < self.num_players:
+            takes = f"takes at most {self.num_tiles} with max_pip {self.max_pip}"
+            raise ValueError(f"num_players: {takes}, got {self.num_players}")
         for name in ("partnership", "draw", "opener_plays_double"):
             _check_one_of(name, getattr(self, name), (False, True))
         _check_one_of("first_opener", self.first_opener, ("lot", "highest_double"))

@@ -28,7 +28,7 @@ DECISIONS = int(os.environ.get("BLOCK_DECISIONS", scaled(100_000, 3_000)))
 GAMES = scaled(64, 4)
 DECISIONS_A_RULE_SET = scaled(1_920, 40)
 ALL_ROWS = list(range(GAMES))
-SNAPSHOTS = 0.03
+SNAPSHOTS = 0.02
 """The share of decisions compared through `snapshot` too, which is slower than reading the record."""
 
 FIELDS = ("hands", "tiles_left", "lacks", "left", "right", "to_play", "opener", "passes", "plies", "stock_next")

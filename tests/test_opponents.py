@@ -65,6 +65,7 @@ def naive_features(rules: Rules, facts: Facts, action: int) -> dict[str, float]:
     own_fits = [one for one in rest if set(one) & set(ends)]
     partner = 2 if rules.partnership else None
     opponents_pass, partner_passes, all_pass = 0.0, 0.0, 1.0
+    coverable: set[int] = set()
     own, others = float(sum(map(pips, rest))), 0.0
     for seat in range(1, rules.num_players):
         may_hold = [one for one in unseen if not set(one) & facts.lacks[seat]]
@@ -77,6 +78,7 @@ def naive_features(rules: Rules, facts: Facts, action: int) -> dict[str, float]:
             partner_passes, own = chance, own + expected
         else:
             opponents_pass, others = opponents_pass + chance, others + expected
+            coverable |= {pip for one in may_hold for pip in one}
     if not rules.partnership:
         others /= rules.num_players - 1
     return {
@@ -84,6 +86,7 @@ def naive_features(rules: Rules, facts: Facts, action: int) -> dict[str, float]:
         "double": tile[0] == tile[1],
         "weaker_end": min(sum(end in one for one in rest) for end in ends),
         "stuck": not own_fits,
+        "sure_ends": sum(any(end in one for one in rest) and end not in coverable for end in ends),
         "unseen_fits": sum(bool(set(one) & set(ends)) for one in unseen),
         "opponents_pass": opponents_pass,
         "partner_passes": partner_passes,

@@ -13,7 +13,7 @@ import agents
 import block_env
 from agents.learned import CARD
 from block_env import Rules
-from block_env.observation import layout
+from block_env.observation import Slice, layout
 
 README = Path(__file__).parent.parent.joinpath("README.md").read_text()
 MATCH = Rules.preset("match")
@@ -32,14 +32,13 @@ def test_the_observation_table_is_the_layout():
     assert f"{history.shape[0]} rows of {history.shape[1]}" in README
     found = [(name.strip("`"), start, shape, meaning) for name, start, shape, meaning in rows("### Observation Space")]
     expected = [
-        (part.name, f"{part.start}–{part.stop - 1}" if part.size > 1 else str(part.start), _shape(part.shape), part.meaning)
-        for part in layout(MATCH).slices
+        (part.name, _numbers(part), " × ".join(map(str, part.shape)), part.meaning) for part in layout(MATCH).slices
     ]
     assert found == expected
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape))
+def _numbers(part: Slice) -> str:
+    return f"{part.start}–{part.stop - 1}" if part.size > 1 else str(part.start)
 
 
 def test_the_keyword_table_is_the_signature():
