@@ -40,12 +40,12 @@ class Config:
     history: bool = False
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     games: int = 2048
-    batch_size: int = 2048
+    batch_size: int = 1024
     epochs: int = 3
     learning_rate: float = 1e-3
-    gae_lambda: float = 0.95
-    entropy: float = 0.02
-    threads: int = 2
+    gae_lambda: float = 0.6
+    entropy: float = 0.05
+    threads: int = 1
     anchor_every: int = 200_000
     anchor_deals: int = 1000
     final_deals: int = 10_000

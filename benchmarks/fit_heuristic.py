@@ -5,7 +5,7 @@ ones, and again. A candidate's worth is its points per round against ``greedy`` 
 same deals for all candidates of an iteration, added up over two rule sets in units of each one's spread. Every deal is
 played once for each side the candidate can sit on. The mean starts at greedy's play: pips count one, all else nothing.
 
-    python benchmarks/fit_heuristic.py              # fits, and measures the result on fresh deals
+    python benchmarks/fit_heuristic.py              # fits (five minutes of one core), measures on fresh deals
     python benchmarks/fit_heuristic.py --measure    # measures the weights in opponents.py
 """
 

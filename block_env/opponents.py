@@ -27,7 +27,8 @@ from block_env.variants import MAX_SEATS, Rules, resolve, rules_table
 class Weights:
     """What ``heuristic`` adds up for each legal action: the weight of each feature. A pip laid counts one.
 
-    The weights are fitted, once for all rule sets, by ``python benchmarks/fit_heuristic.py``.
+    The weights are those that ``python benchmarks/fit_heuristic.py`` prints: fitted once, on rounds for two and in
+    partnership, and used for all rule sets.
 
     Attributes:
         pips: pips of the tile that is laid.
@@ -44,14 +45,14 @@ class Weights:
     """
 
     pips: float = 1.0
-    double: float = 3.27
-    weaker_end: float = 2.23
-    stuck: float = -3.36
-    sure_ends: float = 4.0
-    unseen_fits: float = -2.86
-    opponents_pass: float = 5.73
-    partner_passes: float = -3.0
-    block: float = 1.3
+    double: float = 3.78
+    weaker_end: float = 1.45
+    stuck: float = -3.14
+    sure_ends: float = 7.55
+    unseen_fits: float = -2.79
+    opponents_pass: float = 1.96
+    partner_passes: float = -6.67
+    block: float = 0.48
 
 
 # Policies -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from block_env.game import Game, snapshot
-from block_env.gym_env import Observation, table_text
+from block_env.learner_games import Observation, table_text
 from block_env.vector_env import BlockVectorEnv
 
 try:

@@ -12,8 +12,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from block_env.game import Game, snapshot
-from block_env.gym_env import METADATA, LearnerGames, Observation, Opponent, pack, table_text
+from block_env.gym_env import METADATA
 from block_env.keywords import check_mask_in, check_render_mode, check_seed, is_whole
+from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_text
 from block_env.play import Setup
 from block_env.spaces import action_space, observation_space
 from block_env.variants import Rules

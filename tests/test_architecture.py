@@ -37,6 +37,7 @@ HOUSE = [
     "render",
     "aec_env",
     "block_v0",
+    "learner_games",
     "gym_env",
     "vector_env",
     "sb3",

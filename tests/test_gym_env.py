@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 import block_env
 from block_env import Rules, opponents
-from block_env.gym_env import BlockGymEnv, table_text
+from block_env.gym_env import BlockGymEnv
+from block_env.learner_games import table_text
 from block_env.observation import decode, layout
 from block_env.play import Games, IllegalActionError
 from block_env.vector_env import BlockVectorEnv

@@ -1,0 +1,326 @@
+"""N games with one learner each: what the single and the vector environment of Gymnasium have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import logger
+from numpy.typing import NDArray
+
+from block_env import rules as kernels
+from block_env._compile import Array, Int, Record, kernel
+from block_env.game import snapshot
+from block_env.keywords import check_history, check_max_cycles, check_reward, is_whole
+from block_env.observation import encode_games, layout, layout_table
+from block_env.opponents import OPPONENTS, make
+from block_env.play import Setup, illegal_action, start_games, stream_keys
+from block_env.policy import Policy
+from block_env.state import new_states
+from block_env.variants import Rules, resolve, rules_table
+
+Observation = dict[str, NDArray[Any]] | NDArray[np.float32]
+Opponent = str | Policy
+_NO_SETUP = Setup()
+_NO_LIMIT = np.iinfo(np.int32).max
+
+
+# Keywords -------------------------------------------------------------------------------------------------------------
+
+
+def check_seat(seat: int | None, rules: Rules) -> int | None:
+    """None or a seat from 0; a ValueError for anything else."""
+    if seat is not None and (not is_whole(seat) or not 0 <= seat < rules.num_players):
+        raise ValueError(f"seat: takes None or a seat from 0 to {rules.num_players - 1}, got {seat!r}")
+    return None if seat is None else int(seat)
+
+
+def seat_opponents(opponent: Opponent | Sequence[Opponent], rules: Rules, history: bool) -> list[Policy]:
+    """The policy at each of the other seats, clockwise from the learner; seats given one name share one policy.
+
+    Raises:
+        ValueError: a name that is none of :data:`block_env.opponents.OPPONENTS`, something that is no policy, one that
+            needs ``history`` where there is none, or a list that does not have one for each other seat.
+    """
+    others = rules.num_players - 1
+    given = list(opponent) if isinstance(opponent, list | tuple) else [opponent] * others
+    if len(given) != others:
+        raise ValueError(f"opponent: takes one, or a list of {others} clockwise from the learner, got {len(given)}")
+    named = {one: make(one, rules, rules.num_players) for one in given if isinstance(one, str)}
+    return [named[one] if isinstance(one, str) else _check_policy(one, history) for one in given]
+
+
+def _check_policy(policy: Any, history: bool) -> Policy:
+    if not isinstance(policy, Policy) or isinstance(policy, type):
+        raise ValueError(f"opponent: takes a Policy or one of {', '.join(map(repr, OPPONENTS))}, got {policy!r}")
+    if getattr(policy, "needs_history", False) and not history:
+        raise ValueError(f"history: takes True with an opponent that needs it ({policy!r}), got False")
+    return policy
+
+
+def pack(
+    observation: NDArray[np.float32], action_mask: NDArray[np.int8], mask_in: str
+) -> tuple[Observation, dict[str, Any]]:
+    """What an environment hands out: the observation, and the info, with the mask in the one or the other."""
+    if mask_in == "info":
+        return observation, {"action_mask": action_mask}
+    return {"observation": observation, "action_mask": action_mask}, {}
+
+
+class Outcome(NamedTuple):
+    """What a step brought n learners: rewards float64 [n]; terminated and truncated, bool [n]."""
+
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+
+# Games with one learner each ------------------------------------------------------------------------------------------
+
+
+class LearnerGames:
+    """N games, each with a learner at one seat and policies at the others, who have always played up to the learner.
+
+    Arguments are those of :class:`BlockGymEnv`. Rows (int64 [n]) say which games a call is about.
+
+    Attributes:
+        observation: float32 [N, D], what each learner sees; overwritten by the next call for its row.
+        action_mask: int8 [N, A], what it may do; all 0 once its episode has ended. Overwritten likewise.
+        learner: int64 [N], the learner's seat.
+        running: bool [N], whether the episode goes on.
+        states: the records, dtype :data:`block_env.state.STATE`.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        opponent: Opponent | Sequence[Opponent],
+        seat: int | None,
+        rules: str | Rules,
+        num_players: int | None,
+        reward: str,
+        history: bool,
+        max_cycles: int | None,
+    ) -> None:
+        self.rules = resolve(rules, num_players)
+        self.seat = check_seat(seat, self.rules)
+        self._history = check_history(history)
+        self.opponent = opponent
+        self._points = check_reward(reward) == "points"
+        self._limit = check_max_cycles(max_cycles) or _NO_LIMIT
+        self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
+        self.states = new_states(num_games)
+        self.observation = np.zeros((num_games, layout(self.rules, history).size), np.float32)
+        self.action_mask = np.zeros((num_games, self.rules.num_actions), np.int8)
+        self.learner = np.zeros(num_games, np.int64)
+        self.running = np.zeros(num_games, np.bool_)
+        self._owed = np.zeros(num_games)  # reward that the learner has not been given yet
+        self._rewards = np.zeros((num_games, self.rules.num_players), np.float32)
+        self._done = np.zeros(num_games, np.bool_)
+        self._reasons = np.zeros(num_games, np.int8)
+        self._movers = np.full(num_games, -1)  # stands for the seats to move
+
+    @property
+    def opponent(self) -> Opponent | Sequence[Opponent]:
+        """Who plays at the other seats, as given. A new one takes over with the next turn."""
+        return self._opponent
+
+    @opponent.setter
+    def opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        policies = seat_opponents(opponent, self.rules, self._history)
+        self._opponent = opponent
+        self._policies = list({id(policy): policy for policy in policies}.values())
+        places = [next(k for k, one in enumerate(self._policies) if one is policy) for policy in policies]
+        self._seating = np.array([-1, *places])  # by relative seat; the learner's is 0
+
+    @property
+    def dealt(self) -> NDArray[np.bool_]:
+        """Whether there has been a reset, bool [N]."""
+        dealt: NDArray[np.bool_] = self.states["deal"] > 0
+        return dealt
+
+    def seed(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
+        """Start the random streams of ``rows`` anew; with a seed of None one goes on, or if it is none yet, starts."""
+        given = np.array([seed is not None for seed in seeds], np.bool_)
+        self._start_streams(rows[given], [seed for seed in seeds if seed is not None])
+        self._start_streams(rows[~given & ~self.dealt[rows]], None)
+
+    def _start_streams(self, rows: NDArray[np.int64], seeds: list[int] | None) -> None:
+        if rows.size:
+            self.states["stream"][rows] = stream_keys(seeds, len(rows))
+            self.states["deal"][rows] = 0
+
+    def reset(self, rows: NDArray[np.int64], rng: np.random.Generator, setup: Setup = _NO_SETUP) -> None:
+        """Start a new episode in each row from its stream's next deal, and play up to the learner's first turn.
+
+        Where the game is over before that, any action hands over its reward and end; the mask shows the pass.
+        """
+        start_games(self.states, self.rules, rows, setup)
+        if self.seat is None:
+            kernels.draw_lots(self.states, self._rules, rows, self.learner)
+        else:
+            self.learner[rows] = self.seat
+        self._owed[rows] = 0.0
+        self._rewards[rows] = 0.0
+        self.running[rows] = False
+        self._go_on(rows, rng)
+        self.running[rows] = True
+        show_early_ends(self.states, rows, self._limit, self.action_mask)
+
+    def step(self, rows: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator) -> Outcome:
+        """Play the learners' actions (int64 [n], in the action space) in running rows, then up to their next turns."""
+        legal, going = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
+        if judge(self.states, rows, actions, self.action_mask, self._limit, legal, going):
+            self._warn(rows[~legal], actions[~legal])
+        self.running[rows] = False
+        played = rows[going]
+        self._play(played, actions[going])
+        self._go_on(played, rng)
+        return self._settle(rows, legal)
+
+    def _settle(self, rows: NDArray[np.int64], legal: NDArray[np.bool_]) -> Outcome:
+        count = len(rows)
+        outcome = Outcome(np.empty(count), np.empty(count, np.bool_), np.empty(count, np.bool_))
+        settle(self.states, rows, legal, self._limit, self._owed, self.running, self.action_mask, *outcome)
+        return outcome
+
+    def _go_on(self, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
+        """Let the others play until it is the learner's turn or the end, and look at the game with its eyes."""
+        waiting = self._book(rows)
+        while waiting.size:
+            self._look(waiting, self._movers[: len(waiting)])
+            self._play(waiting, self._choose(waiting, rng))
+            waiting = self._book(waiting)
+        self._look(rows, self.learner[rows])
+
+    def _book(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        waiting = np.empty(len(rows), np.int64)
+        count = book(self.states, rows, self.learner, self._limit, self._rewards, self._owed, waiting)
+        return waiting[:count]
+
+    def _look(self, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+        encode_games(self.states, self._rules, self._places, rows, seats, self.observation, self.action_mask)
+
+    def _play(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        kernels.step_games(
+            self.states, self._rules, rows, actions, self._points, False, self._rewards, self._done, self._reasons
+        )
+
+    def _choose(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """The opponents' choices, one call a policy; forced moves are made without asking."""
+        actions, asked = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        whom_to_ask(self.states, rows, self.learner, self._seating, self.action_mask, actions, asked)
+        for index, policy in enumerate(self._policies):
+            mine = np.flatnonzero(asked == index)
+            if mine.size:
+                where = rows[mine]
+                actions[mine] = policy.act(self.observation[where], self.action_mask[where], rng)
+        self._check_choices(rows, actions)
+        return actions
+
+    def _check_choices(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        wrong = kernels.first_illegal(self.states, self._rules, rows, actions)
+        if wrong >= 0:
+            raise illegal_action(self.states[rows[wrong]], self.rules, actions[wrong], " of an opponent")
+
+    def _warn(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        where = f" in environment {rows[0]}" if len(self.states) > 1 else ""
+        more = f" (and {len(rows) - 1} more in this step)" if len(rows) > 1 else ""
+        error = illegal_action(self.states[rows[0]], self.rules, actions[0], where)
+        logger.warn(f"{error}; reward -1 and the end{more}")
+
+
+@kernel
+def at_end(state: Record, limit: Int) -> Int:
+    """Whether the game is over, or has had ``limit`` turns."""
+    return state.over != 0 or state.turns >= limit
+
+
+@kernel
+def show_early_ends(states: Array, rows: Array, limit: Int, masks: Array) -> None:
+    """Where the game is at its end, make the pass the one legal action."""
+    for row in rows:
+        if at_end(states[row], limit):
+            masks[row] = 0
+            masks[row, masks.shape[1] - 1] = 1
+
+
+@kernel
+def judge(states: Array, rows: Array, actions: Array, masks: Array, limit: Int, legal: Array, going: Array) -> Int:
+    """How many of the actions are illegal; which are legal, and which are to be played (both bool [n]).
+
+    In a game that is at its end already any action is taken, and none is played.
+    """
+    illegal = 0
+    for k in range(len(rows)):
+        ended = at_end(states[rows[k]], limit)
+        legal[k] = ended or masks[rows[k], actions[k]] != 0
+        going[k] = legal[k] and not ended
+        if not legal[k]:
+            illegal += 1
+    return illegal
+
+
+@kernel
+def book(states: Array, rows: Array, learner: Array, limit: Int, rewards: Array, owed: Array, waiting: Array) -> Int:
+    """Add what the last turn paid the learners to what they are owed.
+
+    Into ``waiting`` (int64 [n]) go the rows in which another is to move; how many.
+    """
+    count = 0
+    for row in rows:
+        owed[row] += rewards[row, learner[row]]
+        if states[row].to_play != learner[row] and not at_end(states[row], limit):
+            waiting[count] = row
+            count += 1
+    return count
+
+
+@kernel
+def whom_to_ask(
+    states: Array, rows: Array, learner: Array, seating: Array, masks: Array, actions: Array, asked: Array
+) -> None:
+    """Into ``asked`` (int64 [n]) the policy at the seat to move, by ``seating`` (int64 [seats], from the learner on).
+
+    Where only one action is legal, -1; it is then in ``actions`` (int64 [n]).
+    """
+    for k in range(len(rows)):
+        row, choices = rows[k], 0
+        for action in range(masks.shape[1]):
+            if masks[row, action]:
+                actions[k] = action
+                choices += 1
+        asked[k] = seating[(states[row].to_play - learner[row]) % len(seating)] if choices > 1 else -1
+
+
+@kernel
+def settle(
+    states: Array,
+    rows: Array,
+    legal: Array,
+    limit: Int,
+    owed: Array,
+    running: Array,
+    masks: Array,
+    rewards: Array,
+    terminated: Array,
+    truncated: Array,
+) -> None:
+    """Pay the learners, and write whose episode has ended, and how (:class:`Outcome`)."""
+    for k in range(len(rows)):
+        row = rows[k]
+        rewards[k] = owed[row] if legal[k] else -1.0
+        owed[row] = 0.0
+        terminated[k] = not legal[k] or states[row].over != 0
+        truncated[k] = not terminated[k] and at_end(states[row], limit)
+        running[row] = not terminated[k] and not truncated[k]
+        if not running[row]:
+            masks[row] = 0
+
+
+def table_text(games: LearnerGames, row: int) -> str:
+    """The game in this row as its learner sees it, in words (:func:`block_env.render.text`)."""
+    from block_env.render import text
+
+    return text(snapshot(games.states[row], games.rules), viewer=int(games.learner[row]))
