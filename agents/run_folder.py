@@ -34,7 +34,7 @@ class Config:
 
     rules: dict[str, Any] = field(default_factory=lambda: Rules.preset("match").as_dict())
     command: str = ""
-    steps: int = 2_000_000
+    steps: int = 1_800_000
     seed: int = 0
     reward: str = "points"
     history: bool = False
