@@ -36,7 +36,7 @@ def make(name: str, rules: str | Rules = "match", num_players: int | None = None
         return opponents.make(kind, played)
     if kind == "ppo":
         return _learned(rest, played)
-    if kind not in opponents.OPPONENTS and Path(name).is_dir():
+    if name and kind not in opponents.OPPONENTS and Path(name).is_dir():
         return _learned(name, played)
     raise ValueError(f"agent: takes {GRAMMAR}; got {name!r}")
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from block_env.play import Games, Policy, play_out
+from block_env.play import Games, play_out
+from block_env.policy import Policy, needs_history
 from block_env.variants import Rules
 
 CHUNK = 2048
@@ -141,11 +142,6 @@ def _play_chunk(a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entro
         decisions=tally.decisions[None],
         seconds=tally.seconds[None],
     )
-
-
-def needs_history(policy: Policy) -> bool:
-    """Whether a policy asks for observations with history (attribute ``needs_history``, False if it has none)."""
-    return bool(getattr(policy, "needs_history", False))
 
 
 def _ratio(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, Interval]:

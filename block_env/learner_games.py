@@ -16,7 +16,7 @@ from block_env.keywords import check_history, check_max_cycles, check_reward, is
 from block_env.observation import encode_games, layout, layout_table
 from block_env.opponents import OPPONENTS, make
 from block_env.play import Setup, illegal_action, start_games, stream_keys
-from block_env.policy import Policy
+from block_env.policy import Policy, needs_history
 from block_env.state import new_states
 from block_env.variants import Rules, resolve, rules_table
 
@@ -54,7 +54,7 @@ def seat_opponents(opponent: Opponent | Sequence[Opponent], rules: Rules, histor
 def _check_policy(policy: Any, history: bool) -> Policy:
     if not isinstance(policy, Policy) or isinstance(policy, type):
         raise ValueError(f"opponent: takes a Policy or one of {', '.join(map(repr, OPPONENTS))}, got {policy!r}")
-    if getattr(policy, "needs_history", False) and not history:
+    if needs_history(policy) and not history:
         raise ValueError(f"history: takes True with an opponent that needs it ({policy!r}), got False")
     return policy
 

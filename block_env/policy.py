@@ -14,7 +14,7 @@ class Policy(Protocol):
 
     A policy holds no memory between calls: what it needs of the past is in the observation (``history=True``). So any
     rows may share a batch, and the same row must get the same choice (or, drawn with ``rng``, the same odds) in any
-    batch.
+    batch. One that reads the history says so by an attribute ``needs_history = True`` (:func:`needs_history`).
     """
 
     def act(
@@ -31,3 +31,8 @@ class Policy(Protocol):
             Actions, int [B].
         """
         ...
+
+
+def needs_history(policy: Policy) -> bool:
+    """Whether a policy asks for observations with history; without the attribute it does not."""
+    return bool(getattr(policy, "needs_history", False))

@@ -246,12 +246,12 @@ def test_masks_fit_their_space(make: Callable[..., Env], rules: Rules, rng: np.r
         table.step(action)
 
 
-@pytest.mark.parametrize("max_pip", range(1, 10))
-@pytest.mark.parametrize("seats", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("max_pip", "seats"),
+    [(max_pip, seats) for max_pip in range(1, 10) for seats in (2, 3, 4) if (max_pip, seats) != (1, 4)],
+)
 def test_masks_of_every_set_size(max_pip: int, seats: int) -> None:
-    """P24"""
-    if max_pip == 1 and seats == 4:
-        pytest.skip("the set up to 1 has three tiles")
+    """P24; with max_pip 1 there are three tiles, too few for four seats."""
     table = raw_env(rules=Rules(seats, max_pip=max_pip, hand_size=1))
     table.reset(seed=0)
     tiles = (max_pip + 1) * (max_pip + 2) // 2
