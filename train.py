@@ -68,6 +68,7 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
     logger = Logger(None, [TensorBoardOutputFormat(str(folder))])
     learner.set_logger(logger)
     bar = tqdm(total=config.steps, initial=step, unit=" decisions", unit_scale=True, disable=quiet)
+    bar.set_postfix_str("the first iteration compiles the rules")
     with Interrupt() as interrupted:
         while step < config.steps and not interrupted:
             # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
@@ -94,9 +95,10 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
             logger.record("selfplay/entropy", -logger.name_to_value["train/entropy_loss"])
             logger.record("selfplay/blocked_share", decisions.blocked_share)
             if step // config.anchor_every > anchors_before:
-                for name, result in score_anchors(learner, config, config.anchor_deals).items():
+                scores = score_anchors(learner, config, config.anchor_deals)
+                for name, result in scores.items():
                     logger.record(f"anchors/points_v_{name}", result.points)
-                    bar.set_postfix_str(f"{result.points:+.2f} v {name}")
+                bar.set_postfix_str(", ".join(f"{result.points:+.2f} v {name}" for name, result in scores.items()))
                 save(learner, config, folder, step, iteration)
             logger.dump(step)
             bar.update(step - bar.n)

@@ -44,9 +44,5 @@ def make(name: str, rules: str | Rules = "match", num_players: int | None = None
 def _learned(argument: str, rules: Rules) -> Policy:
     from agents.learned import load_policy
 
-    folder, _, option = argument.partition(",")
-    if option not in ("", "sample"):
-        raise ValueError(f"agent: ppo takes the option 'sample' after the folder, got {option!r}")
-    return load_policy(
-        Path(folder) if folder else SHIPPED / f"{rules.name}-{rules.num_players}p", rules, option == "sample"
-    )
+    folder, sample = argument.removesuffix(",sample"), argument.endswith(",sample")
+    return load_policy(Path(folder) if folder else SHIPPED / f"{rules.name}-{rules.num_players}p", rules, sample)

@@ -7,6 +7,7 @@ opening tile has one action, the left one.
 
 from __future__ import annotations
 
+import operator
 from typing import NamedTuple
 
 from block_env.tiles import Tile, format_tile, tile_id, tiles
@@ -60,13 +61,11 @@ def check_action(action: object, max_pip: int) -> int:
     Raises:
         ValueError: it is not; the message names the action and what it takes.
     """
-    last = num_actions(max_pip) - 1
+    last = 2 * len(tiles(max_pip))
     try:
-        if isinstance(action, bool):
-            raise TypeError
-        number = action.__index__()  # type: ignore[attr-defined]
-    except (AttributeError, TypeError):
-        raise ValueError(f"action: takes a whole number from 0 to {last}, got {action!r}") from None
+        number = -1 if isinstance(action, bool) else operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
     if not 0 <= number <= last:
-        raise ValueError(f"action: takes a whole number from 0 to {last}, got {number}")
-    return int(number)
+        raise ValueError(f"action: takes a whole number from 0 to {last}, got {action!r}")
+    return number

@@ -64,6 +64,9 @@ class Rules:
     blocked_points: str = "difference"
 
     def __post_init__(self) -> None:
+        for name, value in self.as_dict().items():
+            if isinstance(value, np.integer):
+                object.__setattr__(self, name, int(value))
         _check_whole("num_players", self.num_players, 2, MAX_SEATS)
         _check_whole("max_pip", self.max_pip, 1, MAX_PIP)
         if self.num_tiles < self.num_players:

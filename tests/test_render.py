@@ -289,7 +289,7 @@ def test_text_shows_the_table(rules: Rules, rng: np.random.Generator) -> None:
 
 
 def test_passes_are_told() -> None:
-    """How often a seat has passed in this round; a tile drawn in Draw is no pass."""
+    """How often a seat has passed in this round."""
     table = raw_env(rules=Rules(3, hand_size=2))
     hands = [[(6, 6), (5, 6)], [(0, 0), (0, 1)], [(1, 1), (1, 2)]]
     table.reset(seed=0, options={"hands": hands, "opener": 0})
@@ -297,3 +297,13 @@ def test_passes_are_told() -> None:
         table.step(action_id(move, 6))
     said = seat_lines(text(table.game))
     assert [said[seat].strip() for seat in range(3)] == ["1 tile", "2 tiles, 1 pass", "2 tiles, 1 pass"]
+
+
+def test_a_draw_is_no_pass() -> None:
+    """In Draw, who draws a tile that fits has not passed; here the stock holds one for seat 1 in every order."""
+    table = raw_env(rules=Rules(2, max_pip=2, hand_size=2, draw=True))
+    table.reset(seed=0, options={"hands": [[(0, 0), (0, 1)], [(1, 1), (2, 2)]], "opener": 0})
+    table.step(action_id("00L", 2))
+    table.step(action_id("pass", 2))
+    assert table.game.history[-1].drawn > 0
+    assert "pass" not in text(table.game)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -237,3 +238,9 @@ def test_masks_are_as_long_as_there_are_actions(rules: Rules) -> None:
     """(BUGS P24)"""
     assert rules.num_actions == 2 * len(tile_order(rules.max_pip)) + 1
     assert Games(2, rules, seed=1).action_mask.shape == (2, rules.num_actions)
+
+
+def test_numpys_whole_numbers_are_whole_numbers() -> None:
+    rules = Rules(np.int64(3), hand_size=np.int32(4), target=np.uint8(61))
+    assert rules == Rules(3, hand_size=4, target=61)
+    assert json.loads(json.dumps(rules.as_dict())) == rules.as_dict()
