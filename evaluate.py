@@ -6,17 +6,15 @@ python evaluate.py greedy heuristic random --deals 10000
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import agents
 import block_env
-from agents.command import Parser, add_rules, rules_of, whole
+from agents.command import Parser, add_rules, file_name, rules_of, run, whole
 from agents.evaluation import PairResult, play_pair, score_table
 from agents.learned import write_file
 from block_env.play import UNITS
@@ -28,8 +26,6 @@ def main(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     if len(args.agent) < 2:
         parser.error("AGENT: takes two or more agents, got one")
-    if args.json and not Path(args.json).resolve().parent.is_dir():
-        parser.error(f"--json: the folder of {args.json} does not exist")
     try:
         rules = rules_of(args)
         policies = [agents.make(name, rules) for name in args.agent]
@@ -39,9 +35,12 @@ def main(arguments: list[str]) -> int:
     for a, b in combinations(range(len(policies)), 2):
         result = play_pair(policies[a], policies[b], rules, args.unit, args.deals, args.seed)
         pairs.append((args.agent[a], args.agent[b], result))
-    print(score_table(pairs, rules, args.unit, args.deals, args.seed))
     if args.json:
-        write_file(Path(args.json), (json.dumps(report(pairs, rules, args), indent=2) + "\n").encode())
+        try:
+            write_file(args.json, (json.dumps(report(pairs, rules, args), indent=2) + "\n").encode())
+        except OSError as error:
+            parser.error(f"--json: {args.json} cannot be written ({error.strerror})")
+    print(score_table(pairs, rules, args.unit, args.deals, args.seed))
     return 0
 
 
@@ -51,9 +50,11 @@ def make_parser() -> Parser:
     parser.add_argument("agent", nargs="+", metavar="AGENT", help=agents.GRAMMAR)
     add_rules(parser)
     parser.add_argument("--unit", choices=UNITS, default="round", help="what is played: single rounds or whole matches")
-    parser.add_argument("--deals", type=whole(2), default=1000, help="deals (or matches) a pair, each in every seating")
+    parser.add_argument(
+        "--deals", type=whole(2, 10**8), default=1000, help="deals (or matches) a pair, each in every seating"
+    )
     parser.add_argument("--seed", type=whole(0), default=0, help="starts the deals and the agents' chance")
-    parser.add_argument("--json", metavar="FILE", help="write the results there, too")
+    parser.add_argument("--json", metavar="FILE", type=file_name, help="write the results there, too")
     return parser
 
 
@@ -69,4 +70,4 @@ def report(pairs: list[tuple[str, str, PairResult]], rules: block_env.Rules, arg
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

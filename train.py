@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,18 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from tqdm import tqdm
 
-from agents.command import Parser, add_rules, number, rules_of, whole
+from agents.command import Parser, add_rules, folder_name, number, rules_of, run, whole
 from agents.evaluation import PairResult, play_pair, score_table
-from agents.learned import LearnedPolicy
-from agents.run_folder import Checkpoint, Config, free_folder, load_checkpoint, new_folder, save_checkpoint, save_run
+from agents.learned import LearnedPolicy, RunFolderError
+from agents.run_folder import (
+    Checkpoint,
+    Config,
+    first_free_folder,
+    load_checkpoint,
+    new_folder,
+    save_checkpoint,
+    save_run,
+)
 from agents.selfplay import collect, make_learner
 from block_env import opponents
 from block_env.keywords import REWARDS
@@ -50,11 +57,18 @@ def main(arguments: list[str]) -> int:
         epochs=config.epochs,
         seed=config.seed,
     )
-    step, iteration = checkpoint.restore(learner) if checkpoint else (0, 0)
-    step = learn(learner, config, folder, step, iteration, args.quiet)
+    try:
+        step, iteration = checkpoint.restore(learner) if checkpoint else (0, 0)
+        if step < config.steps:
+            save(learner, config, folder, step, iteration)  # the folder is this run's from now on
+            step = learn(learner, config, folder, step, iteration, args.quiet)
+    except RunFolderError as error:
+        parser.error(str(error))
+    except OSError as error:
+        parser.error(f"{folder} cannot be written ({error.strerror})")
     if step < config.steps:
         print(f"stopped at {step} of {config.steps} decisions; the policy is in {folder}")
-        print(f"python train.py --resume {folder} goes on")
+        print(f"python train.py --resume {shlex.quote(str(folder))} goes on")
         return 130
     print(f"done, {step} decisions; the policy is in {folder}")
     results = score_anchors(learner, config, config.final_deals)
@@ -130,9 +144,15 @@ def make_parser() -> Parser:
     parser.add_argument(
         "--hidden", type=whole(1, 4096), nargs="+", default=default.hidden, help="units of each hidden layer"
     )
-    parser.add_argument("--games", type=whole(1), default=default.games, help="games (rounds, for points) an iteration")
-    parser.add_argument("--batch-size", type=whole(2), default=default.batch_size, help="decisions a gradient step")
-    parser.add_argument("--epochs", type=whole(1), default=default.epochs, help="passes over an iteration's decisions")
+    parser.add_argument(
+        "--games", type=whole(1, 2**20), default=default.games, help="games (rounds, for points) an iteration"
+    )
+    parser.add_argument(
+        "--batch-size", type=whole(2, 2**24), default=default.batch_size, help="decisions a gradient step"
+    )
+    parser.add_argument(
+        "--epochs", type=whole(1, 1000), default=default.epochs, help="passes over an iteration's decisions"
+    )
     parser.add_argument(
         "--learning-rate", type=number(0, 1), default=default.learning_rate, help="Adam's, falling linearly to 0"
     )
@@ -153,17 +173,23 @@ def make_parser() -> Parser:
         help="decisions between checkpoints, each scored against the anchors",
     )
     parser.add_argument(
-        "--anchor-deals", type=whole(2), default=default.anchor_deals, help="paired deals of these scores"
+        "--anchor-deals", type=whole(2, 10**7), default=default.anchor_deals, help="paired deals of these scores"
     )
     parser.add_argument(
-        "--final-deals", type=whole(2), default=default.final_deals, help="paired deals of the table at the end"
+        "--final-deals", type=whole(2, 10**7), default=default.final_deals, help="paired deals of the table at the end"
     )
     where = parser.add_argument_group("where")
     where.add_argument(
-        "--out", metavar="DIR", help="run folder to make; default: the first free runs/RULES-PLAYERSp-SEED[-K]"
+        "--out",
+        metavar="DIR",
+        type=folder_name,
+        help="run folder to make; default: the first free runs/RULES-PLAYERSp-SEED[-K]",
     )
     where.add_argument(
-        "--resume", metavar="DIR", help="run folder to go on with, by its own options; only --quiet goes with it"
+        "--resume",
+        metavar="DIR",
+        type=folder_name,
+        help="run folder to go on with, by its own options; only --quiet goes with it",
     )
     where.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
@@ -172,15 +198,14 @@ def make_parser() -> Parser:
 def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Checkpoint | None]:
     """The options, the run folder, and the checkpoint to go on from (None for a new run)."""
     if args.resume is not None:
-        if set(arguments) - {"--resume", f"--resume={args.resume}", args.resume, "--quiet"}:
+        if set(arguments) - {"--resume", f"--resume={args.resume}", str(args.resume), "--quiet"}:
             raise ValueError("--resume: takes the options from the run folder; only --quiet goes with it")
-        return load_checkpoint(Path(args.resume))
+        return load_checkpoint(args.resume)
     rules = rules_of(args)
     options = {name: getattr(args, name) for name in Config.__dataclass_fields__ if hasattr(args, name)}
     config = Config(**{**options, "rules": rules.as_dict(), "command": shlex.join(["python", "train.py", *arguments])})
-    folder = Path(args.out) if args.out else free_folder(f"runs/{rules.name}-{rules.num_players}p-{config.seed}")
-    new_folder(folder)
-    return config, folder, None
+    name = f"runs/{rules.name}-{rules.num_players}p-{config.seed}"
+    return config, new_folder(args.out) if args.out else first_free_folder(name), None
 
 
 def score_anchors(learner: MaskablePPO, config: Config, deals: int) -> dict[str, PairResult]:
@@ -213,4 +238,4 @@ class Interrupt:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

@@ -5,6 +5,7 @@ The grammar is ``name[:argument,…]``. A run folder's path alone is short for `
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from block_env import opponents
@@ -14,16 +15,19 @@ from block_env.variants import Rules, resolve
 SHIPPED = Path(__file__).parent / "trained"
 """Trained policies that come with the project, one run folder each."""
 
-GRAMMAR = f"{', '.join(opponents.OPPONENTS)}, ppo (the shipped network), ppo:DIR[,sample], or a run folder"
+GRAMMAR = (
+    f"{', '.join(opponents.OPPONENTS)}, ppo (the shipped network), ppo:DIR, or the run folder DIR; "
+    "a network also with ,sample behind it"
+)
 
 
-def make(name: str, rules: str | Rules = "match", num_players: int | None = None) -> Policy:
+def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players: int | None = None) -> Policy:
     """The agent of that name.
 
     Args:
-        name: ``random``, ``greedy``, ``heuristic``; ``ppo:DIR`` for the network in a run folder of train.py
-            (``ppo:DIR,sample`` draws its actions instead of taking the most likely), ``ppo`` for the shipped one; or
-            the folder's path.
+        name: ``random``, ``greedy``, ``heuristic``; ``ppo:DIR`` for the network in a run folder of train.py, ``ppo``
+            for the shipped one; or the folder's path. ``ppo:DIR,sample`` draws its actions instead of taking the most
+            likely.
         rules: what it is to play, as in the environments.
         num_players: seats; None takes the rules' own.
 
@@ -31,18 +35,27 @@ def make(name: str, rules: str | Rules = "match", num_players: int | None = None
         ValueError: there is no such agent, or it does not fit the rules; the message says what there is or differs.
     """
     played = resolve(rules, num_players)
-    kind, _, rest = name.partition(":")
-    if kind in opponents.OPPONENTS and not rest:
-        return opponents.make(kind, played)
-    if kind == "ppo":
-        return _learned(rest, played)
-    if name and kind not in opponents.OPPONENTS and Path(name).is_dir():
-        return _learned(name, played)
+    spec = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(spec, str):
+        raise ValueError(f"agent: takes {GRAMMAR}; got {name!r}")
+    if spec in opponents.OPPONENTS:
+        return opponents.make(spec, played)
+    folder, sample = spec.removesuffix(",sample"), spec.endswith(",sample")
+    if folder == "ppo":
+        return _shipped(played, sample)
+    if folder.startswith("ppo:") or os.path.exists(folder):
+        from agents.learned import load_policy
+
+        return load_policy(Path(folder.removeprefix("ppo:")), played, sample)
     raise ValueError(f"agent: takes {GRAMMAR}; got {name!r}")
 
 
-def _learned(argument: str, rules: Rules) -> Policy:
+def _shipped(rules: Rules, sample: bool) -> Policy:
     from agents.learned import load_policy
 
-    folder, sample = argument.removesuffix(",sample"), argument.endswith(",sample")
-    return load_policy(Path(folder) if folder else SHIPPED / f"{rules.name}-{rules.num_players}p", rules, sample)
+    folder = SHIPPED / f"{rules.name}-{rules.num_players}p"
+    if not folder.is_dir():
+        there = ", ".join(sorted(path.name for path in SHIPPED.iterdir()))
+        wanted = f"{rules.name} with {rules.num_players} players"
+        raise ValueError(f"agent: ppo is shipped for {there}; for {wanted} train one and give its run folder")
+    return load_policy(folder, rules, sample)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 from block_env.variants import PRESETS, Rules, resolve
@@ -15,22 +17,56 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         shown = action.help or ""
-        if action.default in (None, False, argparse.SUPPRESS) or "%(default)" in shown:
+        default = action.default
+        if default is None or default is False or default == argparse.SUPPRESS:
             return shown
-        return f"{shown} (default: %(default)s)"
+        return f"{shown} (default: {' '.join(map(str, default)) if isinstance(default, list) else '%(default)s'})"
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose help shows defaults and whose errors take one line."""
 
     def __init__(self, description: str) -> None:
-        super().__init__(description=description, formatter_class=_Formatter)
+        super().__init__(description=description, formatter_class=_Formatter, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit with status 2."""
         line = " ".join(message.split())
         print(f"{self.prog}: error: {line}", file=sys.stderr)
         raise SystemExit(2)
+
+
+def run(main: Callable[[list[str]], int]) -> NoReturn:
+    """Run a script; Ctrl-C and a closed output end it without a traceback."""
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        status = 130
+    except BrokenPipeError:  # such as `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
+
+
+def file_name(text: str) -> Path:
+    """An argument type: a file that can be written, new or old."""
+    path = Path(text)
+    try:
+        fits = bool(text) and path.resolve().parent.is_dir() and (path.is_file() or not path.exists())
+    except OSError:
+        fits = False
+    if not fits or not os.access(path.resolve().parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"takes the name of a file in a folder that can be written, got {text!r}")
+    return path
+
+
+def folder_name(text: str) -> Path:
+    """An argument type: a folder's name."""
+    if not text:
+        raise argparse.ArgumentTypeError("takes the name of a folder, got ''")
+    return Path(text)
 
 
 def add_rules(parser: Parser) -> None:

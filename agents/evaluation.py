@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from block_env.keywords import check_seed, is_whole
 from block_env.play import Games, play_out
 from block_env.policy import Policy, needs_history
 from block_env.variants import Rules
@@ -66,7 +67,8 @@ def seatings(rules: Rules) -> NDArray[np.int64]:
 def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0) -> PairResult:
     """Play ``deals`` deals (matches, for the unit "match") in every seating of a and b.
 
-    The same arguments give the same result, and the first deals of a longer evaluation are those of a shorter one.
+    The same arguments give the same result (but for the time taken), and the first deals of a longer evaluation are
+    those of a shorter one.
 
     Args:
         a: the agent whose results they are.
@@ -75,12 +77,18 @@ def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: in
         unit: ``"round"`` or ``"match"``.
         deals: how many, from 2.
         seed: starts deals and agents' chance, a whole number from 0.
+
+    Raises:
+        ValueError: an argument, named in the message, is out of range, an agent was made for other rules, or one
+            chose an action that is not legal.
     """
+    _check_pair(a, b, rules, deals, seed)
+    _play_chunk(a, b, rules, "round", 1, [seed])  # compiles what is not, so that no decision is charged for it
     parts = [_play_chunk(a, b, rules, unit, size, [seed, index]) for index, size in enumerate(_chunks(deals))]
     chunk = _Chunk(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Chunk.__slots__))
     decisions, seconds = chunk.decisions.sum(axis=0), chunk.seconds.sum(axis=0)
     points, points_ci = _ratio(chunk.points.sum(axis=1), chunk.rounds.sum(axis=1))
-    share, share_ci = _ratio(chunk.shares.mean(axis=1), np.ones(deals))
+    share, (low, high) = _ratio(chunk.shares.mean(axis=1), np.ones(deals))
     draws, wins = int((chunk.winners < 0).sum()), int(chunk.won.sum())
     rounds, games = int(chunk.rounds.sum()), chunk.won.size
     return PairResult(
@@ -90,7 +98,7 @@ def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: in
         points=points,
         points_ci=points_ci,
         share=share,
-        share_ci=share_ci,
+        share_ci=(max(low, 0.0), min(high, 1.0)),
         fair_share=1 / rules.num_sides,
         wins=wins,
         draws=draws,
@@ -99,6 +107,21 @@ def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: in
         ms_a=1000 * float(seconds[0]) / max(int(decisions[0]), 1),
         ms_b=1000 * float(seconds[1]) / max(int(decisions[1]), 1),
     )
+
+
+def _check_pair(a: Policy, b: Policy, rules: Rules, deals: int, seed: int) -> None:
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules: takes a Rules, such as Rules.preset('match'), got {rules!r}")
+    for name, policy in (("a", a), ("b", b)):
+        if not isinstance(policy, Policy) or isinstance(policy, type):
+            raise ValueError(f"{name}: takes a Policy, such as agents.make('greedy'), got {policy!r}")
+        made_for = getattr(policy, "rules", rules)
+        if made_for != rules:
+            raise ValueError(f"{name}: takes an agent made for {rules}, this one was made for {made_for}")
+    if not is_whole(deals) or deals < 2:
+        raise ValueError(f"deals: takes a whole number from 2, got {deals!r}")
+    if check_seed(seed) is None:
+        raise ValueError("seed: takes a whole number from 0, got None")
 
 
 @dataclass(frozen=True, slots=True)

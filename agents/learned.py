@@ -6,6 +6,7 @@ with the largest. Nothing is unpickled.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ from block_env.observation import layout
 from block_env.variants import Rules
 
 FORMAT = 1
+ARCHITECTURE = {"kind": "mlp", "activation": "relu"}
+"""What a card's ``architecture`` says, beside the units of its ``hidden`` layers."""
+
 WEIGHTS, CARD = "policy.safetensors", "policy.json"
 
 
@@ -47,6 +51,7 @@ class LearnedPolicy:
         self.layers = [(weights[f"layer{k}.weight"].T.copy(), weights[f"layer{k}.bias"]) for k in range(count)]
         self.rules, self.needs_history, self.sample = rules, history, sample
         self._size, self._lines = layout(rules, history).size, orientation(rules, history)
+        self._widths = {self._size, layout(rules, history=True).size}
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """The network's outputs, float32 [B, A], legal or not; observations [B, D] have the smaller end on the left."""
@@ -60,8 +65,9 @@ class LearnedPolicy:
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The legal action with the largest output, int [B]; with ``sample`` drawn by softmax (Gumbel's trick)."""
-        if observation.ndim != 2 or observation.shape[1] < self._size:
-            raise ValueError(f"observation: this policy takes [B, {self._size}], got {list(observation.shape)}")
+        if observation.ndim != 2 or observation.shape[1] not in self._widths:
+            takes = " or ".join(f"[B, {width}]" for width in sorted(self._widths))
+            raise ValueError(f"observation: this policy takes {takes}, got {list(observation.shape)}")
         turned = self._lines.turned(observation)
         scores = self.logits(self._lines.observations(observation, turned))
         if self.sample:
@@ -89,27 +95,29 @@ def load_policy(folder: Path, rules: Rules | None = None, sample: bool = False) 
     """
     card = read_card(folder)
     try:
-        trained, history, hidden = Rules(**card["rules"]), card["history"], list(card["architecture"]["hidden"])
-        layout_hash = card["layout_hash"]
+        trained, history, layout_hash = Rules(**card["rules"]), card["history"], card["layout_hash"]
+        hidden = _hidden(card["architecture"])
     except (KeyError, TypeError, ValueError) as error:
-        raise RunFolderError(f"{folder / CARD}: not a policy's card ({error})") from None
+        raise RunFolderError(f"{folder / CARD}: not a policy's card ({error!r})") from None
+    if not isinstance(history, bool):
+        raise RunFolderError(f"{folder / CARD}: history: takes true or false, got {history!r}")
     if rules is not None:
         _check_rules(folder, trained, rules)
-    expected = layout(trained, bool(history)).hash
+    expected = layout(trained, history).hash
     if layout_hash != expected:
         raise RunFolderError(f"{folder / CARD}: layout_hash: this version's is {expected}, the file has {layout_hash}")
-    sizes = [layout(trained, bool(history)).size, *hidden, trained.num_actions]
-    return LearnedPolicy(_load_weights(folder / WEIGHTS, sizes), trained, bool(history), sample)
+    sizes = [layout(trained, history).size, *hidden, trained.num_actions]
+    return LearnedPolicy(_load_weights(folder / WEIGHTS, sizes), trained, history, sample)
 
 
 def read_card(folder: Path) -> dict[str, Any]:
     """``policy.json`` of a run folder, if it is of a known format."""
     path = folder / CARD
-    if not path.is_file():
-        raise RunFolderError(f"{folder}: takes a run folder of train.py, and {CARD} is not in it")
     try:
         card = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunFolderError(f"{folder}: takes a run folder of train.py, and {CARD} is not in it") from None
+    except (OSError, ValueError, RecursionError) as error:
         raise RunFolderError(f"{path}: cannot be read as JSON ({error})") from None
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         found = card.get("format") if isinstance(card, dict) else None
@@ -117,8 +125,25 @@ def read_card(folder: Path) -> dict[str, Any]:
     return card
 
 
+def _hidden(architecture: Mapping[str, Any]) -> list[int]:
+    hidden = architecture["hidden"]
+    for name, value in ARCHITECTURE.items():
+        if architecture[name] != value:
+            raise ValueError(f"{name}: takes {value!r}, got {architecture[name]!r}")
+    if not isinstance(hidden, list) or not all(type(units) is int and units > 0 for units in hidden):
+        raise ValueError(f"hidden: takes a list of whole numbers from 1, got {hidden!r}")
+    return hidden
+
+
 def write_file(path: Path, content: bytes) -> None:
-    """Write beside, then rename: nobody sees half a file."""
+    """Write beside, then rename: nobody sees half a file. A link is followed.
+
+    Raises:
+        OSError: the file cannot be written, or is not a regular one; what was there is there still.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
@@ -143,8 +168,8 @@ def _load_weights(path: Path, sizes: list[int]) -> dict[str, NDArray[np.float32]
         raise RunFolderError(f"{path}: there is no such file")
     try:
         weights = load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise RunFolderError(f"{path}: not a safetensors file ({error})") from None
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise RunFolderError(f"{path}: not a safetensors file of float32 numbers ({error})") from None
     expected: dict[str, tuple[int, ...]] = {}
     for k, (inputs, outputs) in enumerate(pairwise(sizes)):
         expected[f"layer{k}.weight"], expected[f"layer{k}.bias"] = (outputs, inputs), (outputs,)

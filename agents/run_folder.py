@@ -8,6 +8,7 @@ state needs no place in it, since every iteration's follows from the seed and it
 from __future__ import annotations
 
 import json
+import os
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -20,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from sb3_contrib import MaskablePPO
 
-from agents.learned import RunFolderError, save_policy, write_file
+from agents.learned import ARCHITECTURE, RunFolderError, save_policy, write_file
 from block_env.observation import layout
 from block_env.variants import Rules
 
@@ -50,6 +51,12 @@ class Config:
     anchor_deals: int = 1000
     final_deals: int = 10_000
 
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            kind = self.__dataclass_fields__[name].type
+            if kind != type(value).__name__ and not kind.startswith((f"{type(value).__name__}[", "float")):
+                raise ValueError(f"{name}: takes {kind}, got {value!r}")
+
     @property
     def rules_record(self) -> Rules:
         """The rules, as the rest of the project takes them."""
@@ -65,7 +72,19 @@ class Checkpoint:
     iteration: int
 
     def restore(self, learner: MaskablePPO) -> tuple[int, int]:
-        """Put weights and Adam's state into a fresh learner; the decisions made and iterations done."""
+        """Put weights and Adam's state into a fresh learner; the decisions made and iterations done.
+
+        Raises:
+            RunFolderError: they do not fit the learner, which the checkpoint's own options made.
+        """
+        try:
+            self._load(learner)
+        except (RuntimeError, ValueError, KeyError, TypeError) as error:
+            line = " ".join(str(error).split())
+            raise RunFolderError(f"--resume: the checkpoint does not fit its own options ({line})") from None
+        return self.step, self.iteration
+
+    def _load(self, learner: MaskablePPO) -> None:
         learner.policy.load_state_dict(_part(self.tensors, "policy."))
         states: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in _part(self.tensors, "adam.").items():
@@ -73,30 +92,38 @@ class Checkpoint:
             states.setdefault(int(index), {})[key] = tensor
         optimizer = learner.policy.optimizer
         optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
-        return self.step, self.iteration
 
 
-def free_folder(name: str) -> Path:
-    """The first of ``name``, ``name-2``, ``name-3``, … that does not exist."""
-    names = (Path(name) if number == 1 else Path(f"{name}-{number}") for number in count(1))
-    return next(path for path in names if not path.exists())
+def first_free_folder(name: str) -> Path:
+    """Make the first of ``name``, ``name-2``, ``name-3``, … that does not exist."""
+    for number in count(1):
+        path = Path(name) if number == 1 else Path(f"{name}-{number}")
+        if not path.exists():
+            return new_folder(path)
+    raise AssertionError("unreachable")
 
 
-def new_folder(folder: Path) -> None:
-    """Make the folder of a new run; a ValueError if a run is already there."""
-    if (folder / CHECKPOINT).exists() or (folder / "policy.json").exists():
-        raise ValueError(f"--out: {folder} already holds a run; take another folder, or go on with --resume {folder}")
+def new_folder(folder: Path) -> Path:
+    """Make the folder of a new run.
+
+    Raises:
+        ValueError: it cannot be made, or there is something in it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        empty = next(folder.iterdir(), None) is None
     except OSError as error:
         raise ValueError(f"--out: {folder} cannot be made ({error.strerror})") from None
+    if not empty:
+        raise ValueError(f"--out: {folder} is not empty; take another folder, or go on with --resume {folder}")
+    return folder
 
 
 def save_run(folder: Path, learner: MaskablePPO, config: Config, step: int) -> None:
     """Write the policy with its recipe."""
     parts = layout(config.rules_record, config.history)
     card = {
-        "architecture": {"kind": "mlp", "activation": "relu", "hidden": config.hidden},
+        "architecture": {**ARCHITECTURE, "hidden": config.hidden},
         "rules": config.rules,
         "history": config.history,
         "layout_hash": parts.hash,
@@ -125,7 +152,7 @@ def load_checkpoint(folder: Path) -> tuple[Config, Path, Checkpoint]:
         RunFolderError: there is no checkpoint, or it is broken.
     """
     path = folder / CHECKPOINT
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name that is too long is no file either
         raise RunFolderError(f"--resume: takes a run folder of train.py, and {CHECKPOINT} is not in {folder}")
     try:
         with safe_open(path, "pt") as file:

@@ -199,7 +199,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
             return None
         from block_env.render import text
 
-        return text(self.game, viewer=max(self._states["to_play"].item(), 0))
+        return text(self.game, viewer=self._seats[self.agent_selection] if self.agents else 0)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -210,7 +210,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
     def _seat(self, agent: str) -> int:
         try:
             return self._seats[agent]
-        except KeyError:
+        except (KeyError, TypeError):
             raise ValueError(f"agent: takes one of {', '.join(self.possible_agents)}, got {agent!r}") from None
 
     def _encode(self, agent: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -403,6 +403,8 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
 
     def _check(self, actions: Mapping[str, Any]) -> None:
         mover = self._env.agent_selection
+        if not isinstance(actions, Mapping):
+            raise ValueError(f"actions: takes a dict of actions by agent, got {actions!r}")
         if mover not in actions:
             raise ValueError(f"actions: takes an action of {mover}, who is to move, got {list(actions)}")
         for agent, action in actions.items():

@@ -43,7 +43,7 @@ def check_max_cycles(max_cycles: int | None) -> int | None:
     """None or a whole number from 1."""
     if max_cycles is not None and (not is_whole(max_cycles) or max_cycles < 1):
         raise ValueError(f"max_cycles: takes None or a whole number from 1, got {max_cycles!r}")
-    return max_cycles
+    return None if max_cycles is None else int(max_cycles)
 
 
 def check_seed(seed: int | None) -> int | None:
@@ -54,6 +54,6 @@ def check_seed(seed: int | None) -> int | None:
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...], also: str = "") -> str:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}: takes {also}{' or '.join(map(repr, choices))}, got {value!r}")
     return value

@@ -16,7 +16,7 @@ from block_env.keywords import check_history, check_max_cycles, check_reward, is
 from block_env.observation import encode_games, layout, layout_table
 from block_env.opponents import OPPONENTS, make
 from block_env.play import Setup, illegal_action, start_games, stream_keys
-from block_env.policy import Policy, needs_history
+from block_env.policy import Policy, choose, needs_history
 from block_env.state import new_states
 from block_env.variants import Rules, resolve, rules_table
 
@@ -108,7 +108,7 @@ class LearnerGames:
         self._history = check_history(history)
         self.opponent = opponent
         self._points = check_reward(reward) == "points"
-        self._limit = check_max_cycles(max_cycles) or _NO_LIMIT
+        self._limit = min(check_max_cycles(max_cycles) or _NO_LIMIT, _NO_LIMIT)
         self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
         self.states = new_states(num_games)
         self.observation = np.zeros((num_games, layout(self.rules, history).size), np.float32)
@@ -215,14 +215,15 @@ class LearnerGames:
             mine = np.flatnonzero(asked == index)
             if mine.size:
                 where = rows[mine]
-                actions[mine] = policy.act(self.observation[where], self.action_mask[where], rng)
+                actions[mine] = choose(policy, self.observation[where], self.action_mask[where], rng)
         self._check_choices(rows, actions)
         return actions
 
     def _check_choices(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         wrong = kernels.first_illegal(self.states, self._rules, rows, actions)
         if wrong >= 0:
-            raise illegal_action(self.states[rows[wrong]], self.rules, actions[wrong], " of an opponent")
+            where = f" in environment {rows[wrong]}" if len(self.states) > 1 else ""
+            raise illegal_action(self.states[rows[wrong]], self.rules, actions[wrong], f" of an opponent{where}")
 
     def _warn(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         where = f" in environment {rows[0]}" if len(self.states) > 1 else ""

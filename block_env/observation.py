@@ -295,7 +295,7 @@ def decode(rules: Rules, observation: NDArray[Any] | dict[str, NDArray[Any]]) ->
     Raises:
         ValueError: the vector has neither of the two lengths that these rules give.
     """
-    vector = np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
+    vector = np.asarray(observation.get("observation") if isinstance(observation, dict) else observation)
     parts = next((p for p in (layout(rules), layout(rules, True)) if vector.shape == (p.size,)), None)
     if parts is None:
         lengths = f"{layout(rules).size}, or {layout(rules, True).size} with history"

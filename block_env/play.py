@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from block_env.actions import check_action, decode_action
 from block_env.game import Game, snapshot
 from block_env.keywords import check_history, check_reward, check_seed, is_whole
 from block_env.observation import encode_games, layout, layout_table
-from block_env.policy import Policy
+from block_env.policy import Policy, as_array, choose
 from block_env.state import BLOCKED, NO_REASON, new_states
 from block_env.tiles import Tile, format_tile, tile_id
 from block_env.variants import Rules, resolve, rules_table
@@ -60,7 +60,7 @@ class Setup:
 def _hands(hands: Any, rules: Rules) -> tuple[int, ...]:
     takes = f"options['hands']: takes {rules.num_players} hands of {rules.hand_size} tiles"
     try:
-        given = [list(hand) for hand in hands]
+        given = [list(hand) for hand in _in_order(hands)]
     except TypeError:
         raise ValueError(f"{takes}, each a pair of pips; got {hands!r}") from None
     sizes, dealt = [len(hand) for hand in given], [tile for hand in given for tile in hand]
@@ -76,6 +76,13 @@ def _hands(hands: Any, rules: Rules) -> tuple[int, ...]:
     return tuple(ids)
 
 
+def _in_order(values: Any) -> Any:
+    """The values, if they come in an order of their own; a TypeError for texts, dicts and sets."""
+    if isinstance(values, str | bytes | Mapping | Set):
+        raise TypeError
+    return values
+
+
 def _seat(name: str, seat: Any, rules: Rules) -> int:
     if not is_whole(seat) or not 0 <= seat < rules.num_players:
         raise ValueError(f"{name}: takes a seat from 0 to {rules.num_players - 1}, got {seat!r}")
@@ -85,7 +92,7 @@ def _seat(name: str, seat: Any, rules: Rules) -> int:
 def _scores(scores: Any, rules: Rules) -> tuple[int, ...]:
     takes = f"options['scores']: takes {rules.num_sides} whole numbers from 0 to {rules.max_start_score}"
     try:
-        given = list(scores)
+        given = list(_in_order(scores))
     except TypeError:
         raise ValueError(f"{takes}, one a side; got {scores!r}") from None
     if len(given) != rules.num_sides or not all(is_whole(one) and 0 <= one <= rules.max_start_score for one in given):
@@ -268,7 +275,9 @@ class Games:
         return observation, action_mask
 
     def snapshot(self, index: int) -> Game:
-        """The whole truth about one game, readable (:class:`block_env.game.Game`)."""
+        """The whole truth about one game, readable (:class:`block_env.game.Game`); a ValueError if there is none."""
+        if not is_whole(index) or not 0 <= index < self.num_games:
+            raise ValueError(f"index: takes a whole number from 0 to {self.num_games - 1}, got {index!r}")
         return snapshot(self.states[index], self.rules)
 
     def _seed_streams(self, seed: Seed) -> None:
@@ -284,7 +293,7 @@ class Games:
         encode_games(self.states, self._rules, self._places, rows, movers, self.observation, self.action_mask)
 
     def _check_rows(self, rows: NDArray[Any], once: bool = False) -> NDArray[np.int64]:
-        chosen = _as_array(rows)
+        chosen = as_array(rows)
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or (chosen.size and not self._in_range(chosen)):
             raise ValueError(f"rows: takes whole numbers from 0 to {self.num_games - 1}, int [n], got {rows!r}")
         chosen = chosen.astype(np.int64, copy=False)
@@ -294,7 +303,7 @@ class Games:
 
     def _check_seats(self, seats: NDArray[Any], count: int) -> NDArray[np.int64]:
         last = self.rules.num_players - 1
-        given = _as_array(seats)
+        given = as_array(seats)
         fits = given.dtype.kind in "iu" and given.shape == (count,)
         if not fits or (count and not 0 <= given.min() <= given.max() <= last):
             raise ValueError(f"seats: takes whole numbers from 0 to {last}, int [{count}], got {seats!r}")
@@ -304,7 +313,7 @@ class Games:
         return bool(rows.min() >= 0 and rows.max() < self.num_games)
 
     def _check_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = _as_array(actions)
+        given = as_array(actions)
         if given.dtype.kind not in "iu" or given.shape != rows.shape:
             raise ValueError(f"actions: takes whole numbers, int [{len(rows)}], got {given.dtype} {list(given.shape)}")
         chosen = given.astype(np.int64, copy=False)
@@ -312,14 +321,6 @@ class Games:
         if wrong >= 0:
             raise illegal_action(self.states[rows[wrong]], self.rules, given[wrong], f" in game {rows[wrong]}")
         return chosen
-
-
-def _as_array(values: Any) -> NDArray[Any]:
-    """The values as an array; ragged ones as an empty one of objects, which no check lets through."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        return np.empty(0, object)
 
 
 def illegal_action(state: Any, rules: Rules, action: Any, where: str = "") -> IllegalActionError:
@@ -426,7 +427,7 @@ def _choose(
         if not mine.any():
             continue
         start = time.perf_counter()
-        actions[mine] = policy.act(games.observation[rows[mine]], masks[mine], rngs[index])
+        actions[mine] = choose(policy, games.observation[rows[mine]], masks[mine], rngs[index])
         tally.seconds[index] += time.perf_counter() - start
         tally.decisions[index] += int(mine.sum())
     return actions

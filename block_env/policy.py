@@ -33,6 +33,32 @@ class Policy(Protocol):
         ...
 
 
+def as_array(values: Any) -> NDArray[Any]:
+    """The values as an array; ragged ones as an empty one of objects, which no check lets through."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.empty(0, object)
+
+
+def choose(
+    policy: Policy, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """What the policy chooses, int64 [B], if it is one whole number in the action space for each row.
+
+    Raises:
+        ValueError: it is not; the message names the policy's class and what ``act`` is to return.
+    """
+    count, last = action_mask.shape[0], action_mask.shape[1] - 1
+    answer = policy.act(observation, action_mask, rng)
+    actions = as_array(answer)
+    fits = actions.dtype.kind in "iu" and actions.shape == (count,)
+    if not fits or not 0 <= actions.min() <= actions.max() <= last:
+        takes = f"whole numbers from 0 to {last}, int [{count}]"
+        raise ValueError(f"{type(policy).__name__}.act: is to return {takes}, got {answer!r}")
+    return actions.astype(np.int64, copy=False)
+
+
 def needs_history(policy: Policy) -> bool:
     """Whether a policy asks for observations with history; without the attribute it does not."""
     return bool(getattr(policy, "needs_history", False))

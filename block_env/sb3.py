@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from block_env.game import Game, snapshot
+from block_env.keywords import check_seed
 from block_env.learner_games import Observation, table_text
 from block_env.vector_env import BlockVectorEnv
 
@@ -43,7 +44,12 @@ class BlockVecEnv(VecEnv):
         super().__init__(num_envs, self._batch.single_observation_space, self._batch.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Environment i gets ``seed + i`` at the next reset; None draws one from fresh entropy. Returns the seeds."""
+        """Environment i gets ``seed + i`` at the next reset; None draws one from fresh entropy. Returns the seeds.
+
+        Raises:
+            ValueError: the seed is no whole number from 0.
+        """
+        seed = check_seed(seed)
         fresh = int(np.random.SeedSequence().generate_state(1)[0])
         return super().seed(fresh if seed is None else seed)
 
@@ -70,6 +76,7 @@ class BlockVecEnv(VecEnv):
             ValueError: an action is not in the space. Nothing has changed then.
         """
         observation, rewards, terminated, truncated, batched = self._batch.step(self._actions)
+        self._actions = None  # each is played once
         infos, dones = self._one_by_one(batched), terminated | truncated
         last = self._one_by_one(batched.get("final_info", {}))
         for row in np.flatnonzero(dones):
@@ -113,23 +120,27 @@ class OneOfBatch:
         self.rules, self.opponent, self.mask_in = batch.rules, batch.opponent, batch.mask_in
         self.render_mode = batch.render_mode
         self.observation_space, self.action_space = batch.single_observation_space, batch.single_action_space
-        self._games, self._index = batch._games, index
+        self._batch, self._games, self._index = batch, batch._games, index
 
     @property
     def game(self) -> Game:
         """The whole truth, readable; not for players."""
+        self._batch._check_reset("game")
         return snapshot(self._games.states[self._index], self.rules)
 
     @property
     def learner_seat(self) -> int:
         """The learner's seat in this episode."""
+        self._batch._check_reset("learner_seat")
         return int(self._games.learner[self._index])
 
     def action_masks(self) -> NDArray[np.int8]:
         """The mask of the latest observation, int8 [A]."""
+        self._batch._check_reset("action_masks")
         mask: NDArray[np.int8] = self._games.action_mask[self._index].copy()
         return mask
 
     def render(self) -> str | None:
         """``"ansi"``: the table as the learner sees it. None: nothing."""
+        self._batch._check_reset("render")
         return None if self.render_mode is None else table_text(self._games, self._index)

@@ -7,6 +7,7 @@ tile; double-nine, the largest set, has 55 tiles.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -36,10 +37,10 @@ def tile_id(tile: Tile, max_pip: int) -> int:
         ValueError: the pair is no tile of the set up to ``max_pip``.
     """
     try:
-        low, high = sorted(int(pip) for pip in tile)
-    except (TypeError, ValueError, OverflowError):
+        low, high = sorted(-1 if isinstance(pip, bool) else operator.index(pip) for pip in tile)
+    except (TypeError, ValueError):
         low = high = -1
-    if not 0 <= low <= high <= max_pip or (low, high) != tuple(sorted(tile)):
+    if not 0 <= low <= high <= max_pip:
         raise ValueError(f"tile: takes two pips from 0 to {max_pip}, got {tile!r}")
     return low * (max_pip + 1) - low * (low - 1) // 2 + high - low
 

@@ -169,6 +169,8 @@ def resolve(rules: str | Rules = "match", num_players: int | None = None) -> Rul
     Raises:
         ValueError: no such preset; or ``num_players`` is given and the rules say otherwise.
     """
+    if num_players is not None and not isinstance(num_players, int | np.integer):
+        raise ValueError(f"num_players: takes a whole number from 2 to {MAX_SEATS}, got {num_players!r}")
     if isinstance(rules, Rules):
         if num_players is not None and num_players != rules.num_players:
             raise ValueError(f"num_players: the given Rules take {rules.num_players}, got {num_players!r}")

@@ -16,6 +16,7 @@ from block_env.gym_env import METADATA
 from block_env.keywords import check_mask_in, check_render_mode, check_seed, is_whole
 from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_text
 from block_env.play import Setup
+from block_env.policy import as_array
 from block_env.spaces import action_space, observation_space
 from block_env.variants import Rules
 
@@ -71,6 +72,7 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._all = np.arange(self.num_envs)
+        self._broken = False
 
     @property
     def opponent(self) -> Opponent | Sequence[Opponent]:
@@ -84,6 +86,7 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
     @property
     def learner_seats(self) -> NDArray[np.int64]:
         """The learner's seat in each environment, int64 [N]."""
+        self._check_reset("learner_seats")
         return self._games.learner.copy()
 
     def snapshot(self, index: int) -> Game:
@@ -92,6 +95,8 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ResetNeeded: there has been no reset.
         """
+        if not is_whole(index) or not 0 <= index < self.num_envs:
+            raise ValueError(f"index: takes a whole number from 0 to {self.num_envs - 1}, got {index!r}")
         self._check_reset("snapshot")
         return snapshot(self._games.states[index], self.rules)
 
@@ -127,6 +132,7 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         setups = [Setup.parse(one, self.rules) for one in options]
         checked = self._seeds(seeds)
         self._seed_chance(seeds, checked)
+        self._broken = False
         for setup in dict.fromkeys(setups):
             self._reset_rows(np.flatnonzero([one == setup for one in setups]), checked, setup)
         return self._seen(self._all)
@@ -145,12 +151,14 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ValueError: they are not whole numbers of that shape, or one is not in the space. Nothing has changed.
             ResetNeeded: before the first reset; with ``DISABLED``, also while some environment's episode is over.
-            IllegalActionError: an opponent chose an action that is not legal; its episode has broken off.
+            IllegalActionError: an opponent chose an action that is not legal. All episodes have broken off, and only
+                ``reset`` goes on.
         """
         rows, over = self._rows_to_step()
         chosen = self._check_actions(actions, rows)
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
         truncated = terminated.copy()
+        self._broken = True  # until all opponents have answered
         rewards[rows], terminated[rows], truncated[rows] = self._games.step(rows, chosen, self.np_random)
         infos: dict[str, Any] = {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
@@ -158,6 +166,7 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
             infos = self._final(over)
         if over.size:
             self._games.reset(over, self.np_random)
+        self._broken = False
         observation, seen = self._seen(self._all)
         return observation, rewards, terminated, truncated, infos | seen
 
@@ -168,7 +177,9 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _reset_rows(self, rows: NDArray[np.int64], seeds: Sequence[int | None], setup: Setup) -> None:
         self._games.seed(rows, [seeds[row] for row in rows])
+        broken, self._broken = self._broken, True  # until all opponents have answered
         self._games.reset(rows, self.np_random, setup)
+        self._broken = broken and len(rows) < self.num_envs
 
     def _check_reset(self, call: str) -> None:
         if not self._games.dealt.all():
@@ -186,8 +197,9 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
             raise ResetNeeded("options['reset_mask']: the first reset() takes all environments")
         return np.flatnonzero(mask)
 
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if not isinstance(seed, Sequence | np.ndarray):
+    def _seeds(self, seed: Any) -> list[int | None]:
+        listed = isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes)
+        if not listed or getattr(seed, "ndim", 1) == 0:
             first = check_seed(seed)
             return [None if first is None else first + k for k in range(self.num_envs)]
         seeds = [check_seed(one) for one in seed]
@@ -205,6 +217,8 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
     def _rows_to_step(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows to play in; and under ``NEXT_STEP`` those to reset."""
         self._check_reset("step")
+        if self._broken:
+            raise ResetNeeded("an opponent's error broke all episodes off: call reset() first")
         running = self._games.running
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
             return np.flatnonzero(running), np.flatnonzero(~running)
@@ -216,7 +230,7 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         return self._all, _NO_ROWS
 
     def _check_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = np.asarray(actions)
+        given = as_array(actions)
         if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
             takes = f"whole numbers, int [{self.num_envs}]"
             raise ValueError(f"actions: takes {takes}, got {given.dtype} {list(given.shape)}")

@@ -1257,3 +1257,14 @@ def test_pettingzoos_turn_based_conversion(rules: Rules, rng: np.random.Generato
         observations, rewards, *_ = both.step(chosen)
         plain.step(action)
         assert rewards == plain.rewards
+
+
+def test_after_a_truncation_player_0_is_the_viewer() -> None:
+    for seed in range(20):
+        table = raw_env(max_cycles=3, render_mode="ansi")
+        table.reset(seed=seed)
+        for _ in range(3):
+            table.step(legal(table)[0])
+        hands = [" ".join(f"[{low}|{high}]" for low, high in hand) for hand in table.game.hands]
+        assert hands[0] in table.render()
+        assert hands[1] not in table.render()

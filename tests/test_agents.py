@@ -55,7 +55,7 @@ def played_states(rules: Rules, history: bool, steps: int = 9) -> Games:
     return games
 
 
-@pytest.mark.parametrize("name", ["random", "greedy", "heuristic", "ppo", "ppo:,sample"])
+@pytest.mark.parametrize("name", ["random", "greedy", "heuristic", "ppo", "ppo,sample"])
 def test_every_agent_by_name(name):
     """BUGS M04: in every seat, none plays an illegal action; play_out would raise."""
     policy = agents.make(name)
@@ -67,7 +67,10 @@ def test_every_agent_by_name(name):
     assert tally.decisions[0] > 1000
 
 
-@pytest.mark.parametrize("name", ["", "greedier", "greedy:3", "ppo:/no/such", "ppo:,argmax", "random,"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "greedier", "greedy:3", "random:", "ppo:/no/such", "ppo:,argmax", "random,", None, 3, b"ppo", "x" * 5000],
+)
 def test_names_that_there_are_not(name):
     with pytest.raises(ValueError, match="takes"):
         agents.make(name)
@@ -75,7 +78,9 @@ def test_names_that_there_are_not(name):
 
 def test_a_run_folder_by_its_path(folder):
     assert isinstance(agents.make(str(folder)), LearnedPolicy)
+    assert isinstance(agents.make(folder), LearnedPolicy)
     assert agents.make(f"ppo:{folder},sample").sample
+    assert agents.make(f"{folder},sample").sample
 
 
 def test_the_network_is_its_weights(folder):
@@ -142,7 +147,7 @@ def test_what_does_not_fit_is_refused_by_name(folder):
     edit_card(folder, layout_hash="0" * 16)
     with pytest.raises(RunFolderError, match="layout_hash"):
         load_policy(folder)
-    edit_card(folder, layout_hash=layout(MATCH).hash, architecture={"hidden": [9]})
+    edit_card(folder, layout_hash=layout(MATCH).hash, architecture={"kind": "mlp", "activation": "relu", "hidden": [9]})
     with pytest.raises(RunFolderError, match=r"layer0.bias: takes shape \(9,\), got \(8,\)"):
         load_policy(folder)
 
@@ -207,3 +212,20 @@ def test_the_shipped_network_has_its_recipe():
     assert card["command"].startswith("python train.py")
     assert {"seed", "steps", "versions", "architecture", "rules", "layout_hash"} <= card.keys()
     assert (agents.SHIPPED / "match-2p" / WEIGHTS).stat().st_size < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"architecture": {"kind": "cnn", "activation": "relu", "hidden": [8]}},
+        {"architecture": {"kind": "mlp", "activation": "tanh", "hidden": [8]}},
+        {"architecture": {"kind": "mlp", "activation": "relu", "hidden": [8.0]}},
+        {"architecture": {"kind": "mlp", "activation": "relu", "hidden": [-8]}},
+        {"history": 0},
+        {"rules": {"hand_size": 70}},
+    ],
+)
+def test_a_card_that_says_what_cannot_be_is_refused(folder, changes):
+    edit_card(folder, **changes)
+    with pytest.raises(RunFolderError, match=CARD):
+        load_policy(folder)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -62,13 +65,17 @@ def test_every_rule_set_and_unit(rules, unit, capsys):
         (["greedy", "greedier"], "'greedier'"),
         (["greedy", "ppo:no/such"], "no/such"),
         (["greedy", "tests"], "policy.json"),
-        (["ppo", "greedy", "--num-players", "3"], "match-3p"),
+        (["ppo", "greedy", "--num-players", "3"], "match with 3 players"),
         (["greedy", "random", "--deals", "1"], "--deals"),
         (["greedy", "random", "--deals", "ten"], "--deals"),
         (["greedy", "random", "--seed", "-3"], "--seed"),
         (["greedy", "random", "--unit", "hand"], "--unit"),
         (["greedy", "random", "--rules", "partnership", "--num-players", "2"], "num_players"),
         (["greedy", "random", "--json", "no/such/folder/file"], "--json"),
+        (["greedy", "random", "--json", "tests"], "--json"),
+        (["greedy", "random", "--json", ""], "--json"),
+        (["greedy", "random", "--json", "x" * 300], "--json"),
+        (["greedy", "x" * 5000], "agent"),
     ],
 )
 def test_bad_arguments_get_one_line_and_status_2(arguments, names, capsys):
@@ -78,3 +85,24 @@ def test_bad_arguments_get_one_line_and_status_2(arguments, names, capsys):
     assert stop.value.code == 2
     assert message.count("\n") == 1
     assert names in message
+
+
+def test_what_is_no_regular_file_is_left_as_it_is(tmp_path, capsys):
+    pipe, target, link = tmp_path / "pipe", tmp_path / "target", tmp_path / "link"
+    os.mkfifo(pipe)
+    with pytest.raises(SystemExit):
+        evaluate.main(["greedy", "random", "--json", str(pipe)])
+    assert "--json" in capsys.readouterr().err
+    assert pipe.is_fifo()
+    link.symlink_to(target)
+    assert evaluate.main(["greedy", "random", "--deals", "2", "--json", str(link)]) == 0
+    assert link.is_symlink()
+    assert json.loads(target.read_text())["format"] == 1
+
+
+def test_a_closed_output_loses_no_json_and_shows_no_traceback(tmp_path):
+    file = tmp_path / "results.json"
+    command = f"{sys.executable} evaluate.py greedy random --deals 2 --json {file} | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert json.loads(file.read_text())["format"] == 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
 
 from agents import evaluation
 from agents.evaluation import play_pair, seatings
 from block_env import Rules, opponents
-from block_env.play import Tally
+from block_env.play import Tally, play_out
 
 MATCH = Rules.preset("match")
 
@@ -66,6 +67,13 @@ def test_a_match_counts_once_and_its_rounds_apart():
     assert single.rounds == single.games == 40
 
 
+def pretend(monkeypatch, tally: Tally) -> None:
+    """Let the evaluation's four games come out so; the one that it starts with, to compile, is played."""
+    monkeypatch.setattr(
+        evaluation, "play_out", lambda games, *rest: tally if games.num_games == 4 else play_out(games, *rest)
+    )
+
+
 def test_the_figures_are_the_written_formulas(monkeypatch):
     """BUGS E10: a draw is half; points are per round; the interval is over deals, each a mean over its seatings."""
     points = np.array([[10.0, -10.0], [4.0, -4.0], [0.0, 0.0], [6.0, -6.0]])  # two deals, each in both seatings
@@ -77,7 +85,7 @@ def test_the_figures_are_the_written_formulas(monkeypatch):
         decisions=np.array([8, 4]),
         seconds=np.array([0.004, 0.001]),
     )
-    monkeypatch.setattr(evaluation, "play_out", lambda *_: tally)
+    pretend(monkeypatch, tally)
     result = play_pair(opponents.make("greedy"), opponents.make("random"), MATCH, "round", 2, 0)
     # Agent a sits at seat 0, then 1: it gets 10 and -4, then 0 and -6; it wins both of the first deal, then 1/2 and 0.
     assert result.points == 0.0
@@ -91,6 +99,62 @@ def test_all_draws_are_even(monkeypatch):
     """BUGS E10."""
     zeros = np.zeros(4, np.int64)
     tally = Tally(np.zeros((4, 2)), zeros - 1, zeros + 1, zeros + 1, np.ones(2, np.int64), np.zeros(2))
-    monkeypatch.setattr(evaluation, "play_out", lambda *_: tally)
+    pretend(monkeypatch, tally)
     result = play_pair(opponents.make("random"), opponents.make("random"), MATCH, "round", 2, 0)
     assert (result.share, result.share_ci) == (0.5, (0.5, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"deals": 1}, "deals"),
+        ({"deals": 2.5}, "deals"),
+        ({"deals": True}, "deals"),
+        ({"seed": -1}, "seed"),
+        ({"seed": None}, "seed"),
+        ({"rules": "match"}, "rules"),
+        ({"unit": "hand"}, "unit"),
+        ({"a": "greedy"}, "a"),
+        ({"b": opponents.GreedyPolicy}, "b"),
+        ({"b": opponents.make("random", "draw")}, "b"),
+    ],
+)
+def test_bad_arguments_are_named(changes, names):
+    arguments = {"a": opponents.make("greedy"), "b": opponents.make("random"), "rules": MATCH, "deals": 2, **changes}
+    with pytest.raises(ValueError, match=f"^{names}: "):
+        play_pair(**arguments)
+
+
+class Answers:
+    """A policy that answers as it is told."""
+
+    def __init__(self, answer) -> None:
+        self.answer = answer
+
+    def act(self, observation, action_mask, rng):
+        return self.answer(action_mask.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda legal: legal + 0.7,
+        lambda legal: legal + 0j,
+        lambda legal: legal.astype(str),
+        lambda legal: legal * np.nan,
+        lambda legal: legal.astype(np.uint64) + np.uint64(2**63),
+        lambda legal: legal == 0,
+        lambda legal: legal[:, None],
+        lambda legal: legal[:-1],
+        lambda legal: int(legal[0]),
+        lambda legal: -legal - 1,
+        lambda legal: [[1], [1, 2]],
+        lambda legal: None,
+    ],
+)
+def test_a_policy_that_answers_with_what_is_no_action_is_named(answer):
+    with pytest.raises(ValueError, match=r"Answers\.act: is to return whole numbers from 0 to 56"):
+        play_pair(Answers(answer), opponents.make("random"), MATCH, deals=2)
+    env = gymnasium.make("block_env/Block-v0", opponent=Answers(answer), seat=0, disable_env_checker=True)
+    with pytest.raises(ValueError, match=r"Answers\.act: is to return"):
+        env.reset(seed=0, options={"opener": 1})

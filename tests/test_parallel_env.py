@@ -312,3 +312,24 @@ def test_chance_is_its_own(rng: np.random.Generator) -> None:
             play(table, masks_of(observations, infos), np.random.default_rng(7), 60)
     assert one.game == other.game
     assert (random.getstate(), np.random.get_state()[1].tobytes()) == before  # noqa: NPY002
+
+
+@pytest.mark.parametrize("actions", [None, 5, "player_0", ["player_0"]])
+def test_actions_that_are_no_dict(actions: Any) -> None:
+    table = parallel_env()
+    table.reset(seed=1)
+    with pytest.raises(ValueError, match=r"^actions: takes a dict"):
+        table.step(actions)
+
+
+@pytest.mark.parametrize("agent", [[], {}, None, "player_2"])
+def test_agents_that_are_none(agent: Any) -> None:
+    for table in (raw_env(), parallel_env()):
+        with pytest.raises(ValueError, match=r"^agent: takes one of player_0, player_1"):
+            table.action_space(agent)
+
+
+@pytest.mark.parametrize("keyword", ["num_players", "reward", "mask_in", "render_mode"])
+def test_an_array_is_no_keyword(keyword: str) -> None:
+    with pytest.raises(ValueError, match=f"^{keyword}: takes"):
+        raw_env(**{keyword: np.array([1, 2])})

@@ -666,3 +666,22 @@ def test_going_out_breaks_nothing(rng: np.random.Generator) -> None:
         assert game.to_play is None
         for seat in range(3):
             assert np.isfinite(games.observe(np.array([row]), np.array([seat]))[0]).all()
+
+
+@pytest.mark.parametrize("index", [2, -1, "x", 0.0, slice(0, 1)])
+def test_a_game_that_is_not_there(index: Any) -> None:
+    with pytest.raises(ValueError, match=r"^index: takes a whole number from 0 to 1"):
+        Games(2, seed=0).snapshot(index)
+
+
+@pytest.mark.parametrize("scores", [{0: 1, 1: 2}, {1, 2}, "12"])
+def test_scores_come_in_an_order(scores: Any) -> None:
+    with pytest.raises(ValueError, match=r"^options\['scores'\]: takes"):
+        Games(2, seed=0).reset(options={"scores": scores})
+
+
+@pytest.mark.parametrize("pip", [0.0, True, False, "0"])
+def test_pips_are_whole_numbers(pip: Any) -> None:
+    hands = [[(pip, 6)], [(1, 2)]]
+    with pytest.raises(ValueError, match=r"^options\['hands'\]: tile: takes"):
+        Games(2, Rules(hand_size=1), seed=0).reset(options={"hands": hands})

@@ -43,9 +43,9 @@ def _numbers(part: Slice) -> str:
 
 def test_the_keyword_table_is_the_signature():
     parameters = inspect.signature(block_env.raw_env).parameters
-    names = [row[0].strip("`") for row in rows("All take the same keywords")]
+    names = [row[0].strip("`") for row in rows("All take the same")]
     assert names == list(parameters)
-    for row in rows("All take the same keywords"):
+    for row in rows("All take the same"):
         default = parameters[row[0].strip("`")].default
         assert row[1] == (f"`{json.dumps(default)}`" if isinstance(default, str) else row[1])
         if not isinstance(default, str) and default is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from helpers import COMPILED, PRESET_RULES, rules_name, scaled
 from test_gym_env import ILLEGAL, only_warnings
@@ -220,3 +221,29 @@ def test_without_stable_baselines_one_sentence_says_so(monkeypatch: pytest.Monke
     code = "import sys, block_env, block_env.gym_env, block_env.vector_env; print('stable_baselines3' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("name", ["game", "learner_seat"])
+def test_nothing_is_shown_before_the_first_deal(name) -> None:
+    batch = BlockVecEnv(2)
+    with pytest.raises(ResetNeeded):
+        batch.get_attr(name)
+    for method in ("action_masks", "render"):
+        with pytest.raises(ResetNeeded):
+            batch.env_method(method)
+
+
+@pytest.mark.parametrize("seed", [-1, True, 1.5, "a", [1]])
+def test_a_bad_seed_is_refused_at_once(seed) -> None:
+    batch = BlockVecEnv(2)
+    with pytest.raises(ValueError, match=r"^seed: takes"):
+        batch.seed(seed)
+    batch.reset()
+
+
+def test_actions_are_played_once() -> None:
+    batch = BlockVecEnv(2)
+    batch.reset()
+    batch.step(np.array([mask.argmax() for mask in batch.env_method("action_masks")]))
+    with pytest.raises(ValueError, match=r"^actions: takes"):
+        batch.step_wait()

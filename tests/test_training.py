@@ -199,6 +199,12 @@ def test_ctrl_c_ends_with_a_usable_policy(tmp_path):
         (["--entropy", "much"], "--entropy"),
         (["--hidden", "0"], "--hidden"),
         (["--out", "pyproject.toml/run"], "--out"),
+        (["--out", "tests"], "--out"),
+        (["--out", ""], "--out"),
+        (["--out", "x" * 300], "--out"),
+        (["--resume", ""], "--resume"),
+        (["--resume", "x" * 300], "--resume"),
+        (["--games", "9999999999999"], "--games"),
         (["--resume", "no/such/run"], "--resume"),
         (["--resume", "tests", "--steps", "5"], "--resume"),
         (["--speed", "9"], "--speed"),
@@ -219,7 +225,7 @@ def test_a_run_is_not_written_over(tmp_path, capsys):
     before = (tmp_path / "policy.safetensors").read_bytes()
     with pytest.raises(SystemExit):
         train.main(options)
-    assert "already holds a run" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err
     assert (tmp_path / "policy.safetensors").read_bytes() == before
 
 
@@ -237,3 +243,30 @@ def test_a_broken_checkpoint_is_refused(tmp_path, capsys, damage):
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert "not a checkpoint" in message
+
+
+def test_a_checkpoint_that_does_not_fit_its_options_is_refused(tmp_path, capsys):
+    assert train.main([*TINY, "--steps", "1", "--out", str(tmp_path / "run")]) == 0
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    whole = path.read_bytes()
+    for old, new in ((b'\\"hidden\\": [16]', b'\\"hidden\\": [15]'), (b'\\"steps\\": 1,', b'\\"steps\\": {},')):
+        assert old in whole
+        path.write_bytes(whole.replace(old, new + b" " * (len(old) - len(new))))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            train.main(["--resume", str(path.parent), "--quiet"])
+        message = capsys.readouterr().err
+        assert (stop.value.code, message.count("\n")) == (2, 1)
+        assert "--resume" in message
+
+
+def test_a_disk_that_is_full_is_said_in_one_line(tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(train, "save_run", full)
+    with pytest.raises(SystemExit) as stop:
+        train.main([*TINY, "--steps", "1", "--out", str(tmp_path / "run")])
+    message = capsys.readouterr().err
+    assert (stop.value.code, message.count("\n")) == (2, 1)
+    assert "No space left" in message

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from block_env import Rules
 from block_env.gym_env import BlockGymEnv
 from block_env.opponents import OPPONENTS, make
-from block_env.play import Games
+from block_env.play import Games, IllegalActionError
 from block_env.vector_env import BlockVectorEnv
 
 SINGLE = "single_round"
@@ -465,3 +465,51 @@ def test_render_and_opponent() -> None:
     blind = BlockVectorEnv(2)
     blind.reset()
     assert blind.render() is None
+
+
+class OneWrong:
+    """Legal everywhere but in the last row of a batch of several."""
+
+    def act(self, observation, action_mask, rng):
+        actions = action_mask.argmax(axis=1)
+        if len(actions) > 1:
+            actions[-1] = 56 if not action_mask[-1, -1] else 0
+        return actions
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_an_opponents_error_is_told_and_only_a_reset_goes_on(mode) -> None:
+    """No episode vanishes without an end: after the error every mode asks for a reset."""
+    batch = BlockVectorEnv(6, seat=0, autoreset_mode=mode)
+    batch.reset(seed=4)
+    batch.opponent = OneWrong()
+    with pytest.raises(IllegalActionError, match="of an opponent in environment 5 is not legal"):
+        batch.step(batch.action_masks().argmax(axis=1))
+    batch.opponent = "greedy"
+    with pytest.raises(ResetNeeded, match="broke all episodes off"):
+        batch.step(batch.action_masks().argmax(axis=1))
+    batch.reset(seed=4)
+    batch.step(batch.action_masks().argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", [np.array(3), b"ab", "ab", 1.5, True, [1], [1, -2]])
+def test_seeds_that_are_none(seed) -> None:
+    batch = BlockVectorEnv(2)
+    with pytest.raises(ValueError, match=r"^seed: takes"):
+        batch.reset(seed=seed)
+
+
+def test_ragged_actions_and_places_that_are_not_there() -> None:
+    batch = BlockVectorEnv(2)
+    batch.reset(seed=1)
+    with pytest.raises(ValueError, match=r"^actions: takes"):
+        batch.step([[1], [1, 2]])
+    for index in (2, -1, "x", 0.0, slice(0, 1)):
+        with pytest.raises(ValueError, match=r"^index: takes"):
+            batch.snapshot(index)
+
+
+def test_a_limit_larger_than_any_counter() -> None:
+    batch = BlockVectorEnv(2, max_cycles=2**70)
+    batch.reset(seed=1)
+    assert not batch.step(batch.action_masks().argmax(axis=1))[3].any()
