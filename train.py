@@ -83,6 +83,7 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
     learner.set_logger(logger)
     bar = tqdm(total=config.steps, initial=step, unit=" decisions", unit_scale=True, disable=quiet)
     bar.set_postfix_str("the first iteration compiles the rules")
+    told = ""
     with Interrupt() as interrupted:
         while step < config.steps and not interrupted:
             # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
@@ -112,9 +113,10 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
                 scores = score_anchors(learner, config, config.anchor_deals)
                 for name, result in scores.items():
                     logger.record(f"anchors/points_v_{name}", result.points)
-                bar.set_postfix_str(", ".join(f"{result.points:+.2f} v {name}" for name, result in scores.items()))
+                told = ", ".join(f"{result.points:+.2f} v {name}" for name, result in scores.items())
                 save(learner, config, folder, step, iteration)
             logger.dump(step)
+            bar.set_postfix_str(told, refresh=False)
             bar.update(step - bar.n)
     bar.close()
     logger.close()
