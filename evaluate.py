@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 import agents
 import block_env
 from agents.command import Parser, add_rules, file_name, rules_of, run, whole
-from agents.evaluation import PairResult, play_pair, score_table
+from agents.evaluation import Log, PairResult, play_pair, score_table
 from agents.learned import write_file
 from block_env.play import UNITS
+from block_env.recording import RecordFile
 
 
 def main(arguments: list[str]) -> int:
@@ -31,10 +33,15 @@ def main(arguments: list[str]) -> int:
         policies = [agents.make(name, rules) for name in args.agent]
     except ValueError as error:
         parser.error(str(error))
+    records = open_records(args.records, parser)
     pairs = []
     for a, b in combinations(range(len(policies)), 2):
-        result = play_pair(policies[a], policies[b], rules, args.unit, args.deals, args.seed)
-        pairs.append((args.agent[a], args.agent[b], result))
+        names = args.agent[a], args.agent[b]
+        log = None if records is None else Log(records, names)
+        result = play_pair(policies[a], policies[b], rules, args.unit, args.deals, args.seed, log)
+        pairs.append((*names, result))
+    if records is not None:
+        records.close()
     if args.json:
         try:
             write_file(args.json, (json.dumps(report(pairs, rules, args), indent=2) + "\n").encode())
@@ -42,6 +49,14 @@ def main(arguments: list[str]) -> int:
             parser.error(f"--json: {args.json} cannot be written ({error.strerror})")
     print(score_table(pairs, rules, args.unit, args.deals, args.seed))
     return 0
+
+
+def open_records(path: Path | None, parser: Parser) -> RecordFile | None:
+    """The file that ``--records`` names."""
+    try:
+        return None if path is None else RecordFile(path)
+    except ValueError as error:
+        parser.error(f"--records: {str(error).removeprefix('record: ')}")
 
 
 def make_parser() -> Parser:
@@ -55,6 +70,12 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="starts the deals and the agents' chance")
     parser.add_argument("--json", metavar="FILE", type=file_name, help="write the results there, too")
+    parser.add_argument(
+        "--records",
+        metavar="FILE",
+        type=file_name,
+        help="write every game there, as text that block_env.notation reads and block_env.replay shows",
+    )
     return parser
 
 

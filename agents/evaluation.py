@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from block_env.keywords import check_seed, is_whole
 from block_env.play import Games, play_out
 from block_env.policy import Policy, needs_history
+from block_env.recording import Recorder, RecordFile
 from block_env.variants import Rules
 
 CHUNK = 2048
@@ -64,7 +65,22 @@ def seatings(rules: Rules) -> NDArray[np.int64]:
     return np.array([(sides != side).astype(np.int64) for side in range(rules.num_sides)])
 
 
-def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0) -> PairResult:
+@dataclass(frozen=True)
+class Log:
+    """Where the games of a pair are recorded, and what its agents are called there."""
+
+    file: RecordFile
+    names: tuple[str, str]
+
+    def recorder(self, rules: Rules) -> Recorder:
+        """For a chunk of games, whose rows go through the seatings again and again."""
+        table = seatings(rules)
+        return Recorder(self.file, rules, lambda row: [self.names[agent] for agent in table[row % len(table)]])
+
+
+def play_pair(
+    a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0, log: Log | None = None
+) -> PairResult:
     """Play ``deals`` deals (matches, for the unit "match") in every seating of a and b.
 
     The same arguments give the same result (but for the time taken), and the first deals of a longer evaluation are
@@ -77,6 +93,7 @@ def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: in
         unit: ``"round"`` or ``"match"``.
         deals: how many, from 2.
         seed: starts deals and agents' chance, a whole number from 0.
+        log: where every game is recorded, for the unit "round" as an unfinished one; None: nowhere.
 
     Raises:
         ValueError: an argument, named in the message, is out of range, an agent was made for other rules, or one
@@ -84,7 +101,7 @@ def play_pair(a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: in
     """
     _check_pair(a, b, rules, deals, seed)
     _play_chunk(a, b, rules, "round", 1, [seed])  # compiles what is not, so that no decision is charged for it
-    parts = [_play_chunk(a, b, rules, unit, size, [seed, index]) for index, size in enumerate(_chunks(deals))]
+    parts = [_play_chunk(a, b, rules, unit, size, [seed, index], log) for index, size in enumerate(_chunks(deals))]
     chunk = _Chunk(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Chunk.__slots__))
     decisions, seconds = chunk.decisions.sum(axis=0), chunk.seconds.sum(axis=0)
     points, points_ci = _ratio(chunk.points.sum(axis=1), chunk.rounds.sum(axis=1))
@@ -143,15 +160,27 @@ def _chunks(deals: int) -> Iterator[int]:
         yield min(CHUNK, deals - start)
 
 
-def _play_chunk(a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entropy: list[int]) -> _Chunk:
+def _play_chunk(
+    a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entropy: list[int], log: Log | None = None
+) -> _Chunk:
     table = seatings(rules)
     count = len(table)
     deal_seed, play_seed = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
     history = needs_history(a) or needs_history(b)
+    recorder = None if log is None else log.recorder(rules)
     games = Games(
-        deals * count, rules, reward="points", history=history, seed=int(deal_seed), auto_reset=False, copies=count
+        deals * count,
+        rules,
+        reward="points",
+        history=history,
+        seed=int(deal_seed),
+        auto_reset=False,
+        copies=count,
+        record=recorder,
     )
     tally = play_out(games, [a, b], np.tile(table, (deals, 1)), np.random.default_rng(play_seed), unit)
+    if recorder is not None:
+        recorder.leave(range(games.num_games))
     shape = (deals, count)
     side = np.tile(np.arange(count), deals)  # in seating k agent a has side k, and with it seat k
     won = tally.winners == side

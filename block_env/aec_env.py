@@ -18,6 +18,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from block_env import rules as kernels
 from block_env.actions import check_action
+from block_env.deals import Setup, illegal_action, start_games, stream_keys
 from block_env.game import Game, snapshot
 from block_env.keywords import (
     RENDER_MODES,
@@ -28,7 +29,7 @@ from block_env.keywords import (
     check_seed,
 )
 from block_env.observation import encode_game, layout, layout_table
-from block_env.play import Setup, illegal_action, start_games, stream_keys
+from block_env.recording import PathLike, Recorder, player_names
 from block_env.spaces import action_space, observation_space
 from block_env.state import NO_REASON, new_states
 from block_env.state_vector import state_space, state_vectors
@@ -64,10 +65,13 @@ class BlockEnv(AECEnv[str, Any, Any]):
             the plain vector, and the mask as the only key of ``infos[agent]``.
         history: whether the observation ends with the whole public round.
         max_cycles: the game is truncated after so many turns of all seats together; None: never.
-        render_mode: None or ``"ansi"``.
+        render_mode: None, ``"ansi"``, ``"rgb_array"``, or ``"human"``: a window that follows reset and step by itself.
+        record: a file; every game is written into it as it ends (:mod:`block_env.notation`), all hands open. A game that
+            is left by ``reset`` or ``close`` is written as unfinished. None: nothing is written.
 
     Raises:
         ValueError: a keyword's value, named in the message, is not one of these.
+        PygameNotInstalledError: the render mode needs pygame-ce, the extra ``block-env[render]``.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's own way
@@ -86,12 +90,15 @@ class BlockEnv(AECEnv[str, Any, Any]):
         history: bool = False,
         max_cycles: int | None = None,
         render_mode: str | None = None,
+        record: PathLike | None = None,
     ) -> None:
         super().__init__()
         self.rules = resolve(rules, num_players)
         self.reward, self.mask_in, self.history = check_reward(reward), mask_in, check_history(history)
         self.max_cycles = check_max_cycles(max_cycles)
         self.render_mode = check_render_mode(render_mode)
+        self._window: Any = None
+        self._recorder = None if record is None else Recorder(record, self.rules, lambda _: player_names(self.rules))
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.observation_spaces = {
             agent: observation_space(self.rules, history, mask_in) for agent in self.possible_agents
@@ -144,6 +151,8 @@ class BlockEnv(AECEnv[str, Any, Any]):
             self._states["stream"], self._states["deal"] = stream_keys(seed, 1), 0
             self._started = True
         start_games(self._states, self.rules, _ROW, setup)
+        if self._recorder is not None:
+            self._recorder.begin(self._states, _ROW, [seed], setup != Setup())
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -173,6 +182,8 @@ class BlockEnv(AECEnv[str, Any, Any]):
         if reason < 0:
             self._refuse(chosen)
             return
+        if self._recorder is not None:
+            self._recorder.turn(self._states, _ROW, (chosen,), (reason,))
         self._cumulative_rewards[agent] = 0.0
         self._pay(reason)
         self._after_turn()
@@ -191,18 +202,37 @@ class BlockEnv(AECEnv[str, Any, Any]):
         vector: NDArray[np.float32] = state_vectors(self._states, self.rules)[0]
         return vector
 
-    def render(self) -> str | None:
-        """``"ansi"``: the table as the agent to move sees it (after the end: as player_0 does). None: nothing."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """The table as the agent to move sees it (after the end: as player_0 does).
+
+        ``"ansi"``: text. ``"rgb_array"``: uint8 [H, W, 3]. ``"human"``: shown in the window, nothing is returned. None:
+        nothing.
+        """
         if not self._started:
             raise self._too_early("render")
         if self.render_mode is None:
             return None
-        from block_env.render import text
+        from block_env.render import Window, render_rgb, text
 
-        return text(self.game, viewer=self._seats[self.agent_selection] if self.agents else 0)
+        viewer = self._seats[self.agent_selection] if self.agents else 0
+        if self.render_mode == "human":
+            self._window = self._window or Window()
+            self._window.show_game(self.game, viewer, self.metadata["render_fps"])
+            return None
+        return text(self.game, viewer) if self.render_mode == "ansi" else render_rgb(self.game, viewer)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Close the window and the record, if there are any."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _too_early(self, call: str) -> Exception:
         return ResetNeeded(f"reset() needs to be called before {call}.")
@@ -237,15 +267,19 @@ class BlockEnv(AECEnv[str, Any, Any]):
         if mover < 0:
             self._end(self.terminations)
         elif self.max_cycles is not None and self._states["turns"].item() >= self.max_cycles:
+            if self._recorder is not None:
+                self._recorder.leave(_ROW)
             self._end(self.truncations)
         else:
             self.agent_selection = self.possible_agents[mover]
             self._give_masks()
+            self._show()
 
     def _end(self, ends: dict[str, bool]) -> None:
         ends.update(dict.fromkeys(self.agents, True))
         self.agent_selection = self.agents[0]  # the first to be taken out
         self._give_masks()
+        self._show()
 
     def _give_masks(self) -> None:
         if self.mask_in != "info":
@@ -260,6 +294,8 @@ class LosingBlockEnv(BlockEnv):
 
     def _refuse(self, action: int) -> None:
         EnvLogger.warn_on_illegal_move()
+        if self._recorder is not None:
+            self._recorder.illegal(0, action)
         mover = self.agent_selection
         self._cumulative_rewards[mover] = 0.0
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -394,12 +430,13 @@ class ParallelBlockEnv(ParallelEnv[str, Any, Any]):
         """As :meth:`BlockEnv.state`."""
         return self._env.state()
 
-    def render(self) -> str | None:
+    def render(self) -> str | NDArray[np.uint8] | None:
         """As :meth:`BlockEnv.render`."""
         return self._env.render()
 
     def close(self) -> None:
-        """Nothing to release."""
+        """As :meth:`BlockEnv.close`."""
+        self._env.close()
 
     def _check(self, actions: Mapping[str, Any]) -> None:
         mover = self._env.agent_selection

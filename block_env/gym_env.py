@@ -11,10 +11,11 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from block_env.actions import check_action
+from block_env.deals import Setup
 from block_env.game import Game, snapshot
 from block_env.keywords import RENDER_MODES, check_mask_in, check_render_mode, check_seed
-from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_text
-from block_env.play import Setup
+from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_picture
+from block_env.recording import PathLike
 from block_env.spaces import action_space, observation_space
 from block_env.variants import Rules
 
@@ -43,10 +44,13 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
             the plain vector, and the mask as the only key of ``info``.
         history: whether the observation ends with the whole public round.
         max_cycles: the episode is truncated after so many turns of all seats together; None: never.
-        render_mode: None or ``"ansi"``.
+        render_mode: None, ``"ansi"``, ``"rgb_array"``, or ``"human"``: a window that follows reset and step by itself.
+        record: a file; every game is written into it as it ends (:mod:`block_env.notation`), all hands open. A game that
+            is left by ``reset`` or ``close`` is written as unfinished. None: nothing is written.
 
     Raises:
         ValueError: a keyword's value, named in the message, is not one of these.
+        PygameNotInstalledError: the render mode needs pygame-ce, the extra ``block-env[render]``.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -62,10 +66,12 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
         history: bool = False,
         max_cycles: int | None = None,
         render_mode: str | None = None,
+        record: PathLike | None = None,
     ) -> None:
         self.metadata = {**METADATA}  # its own: older Gymnasium's vector environments write into it
         self.mask_in, self.render_mode = check_mask_in(mask_in), check_render_mode(render_mode)
-        self._games = LearnerGames(1, opponent, seat, rules, num_players, reward, history, max_cycles)
+        self._window: Any = None
+        self._games = LearnerGames(1, opponent, seat, rules, num_players, reward, history, max_cycles, record)
         self.rules = self._games.rules
         self.observation_space = observation_space(self.rules, history, mask_in)
         self.action_space = action_space(self.rules)
@@ -109,6 +115,7 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self._games.seed(_ROW, [seed])
         self._games.reset(_ROW, self.np_random, setup)
+        self._show()
         return self._seen()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -123,6 +130,7 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
             raise ResetNeeded("step() without a running game: call reset() first")
         actions = np.array([check_action(action, self.rules.max_pip)])
         rewards, terminated, truncated = self._games.step(_ROW, actions, self.np_random)
+        self._show()
         observation, info = self._seen()
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
@@ -132,10 +140,31 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
         mask: NDArray[np.int8] = self._games.action_mask[0].copy()
         return mask
 
-    def render(self) -> str | None:
-        """``"ansi"``: the table as the learner sees it. None: nothing."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """The table as the learner sees it.
+
+        ``"ansi"``: text. ``"rgb_array"``: uint8 [H, W, 3]. ``"human"``: shown in the window, nothing is returned. None:
+        nothing.
+        """
         self._check_reset("render")
-        return None if self.render_mode is None else table_text(self._games, 0)
+        if self.render_mode != "human":
+            return None if self.render_mode is None else table_picture(self._games, 0, self.render_mode)
+        from block_env.render import Window
+
+        self._window = self._window or Window()
+        self._window.show_game(self.game, self.learner_seat, self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window and the record, if there are any."""
+        self._games.close()
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _check_reset(self, call: str) -> None:
         if not self._games.dealt[0]:

@@ -3,13 +3,22 @@ the keyword and what it takes."""
 
 from __future__ import annotations
 
+from importlib.metadata import Distribution
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 
 REWARDS = ("outcome", "points")
 MASK_PLACES = ("observation", "info")
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array", "human")
+BATCH_RENDER_MODES = RENDER_MODES[:2]
+"""Of many environments at once: there is one window a game."""
+
+
+class PygameNotInstalledError(DependencyNotInstalled, ImportError):
+    """Pictures as pixels, and the window, need pygame-ce."""
 
 
 def is_whole(value: Any) -> bool:
@@ -34,9 +43,20 @@ def check_history(history: bool) -> bool:
     return bool(history)
 
 
-def check_render_mode(render_mode: str | None) -> str | None:
-    """None or one of :data:`RENDER_MODES`."""
-    return None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES, "None or ")
+def check_render_mode(render_mode: str | None, modes: tuple[str, ...] = RENDER_MODES) -> str | None:
+    """None or one of ``modes``; a PygameNotInstalledError if it needs pygame-ce, which is not there."""
+    if render_mode is None:
+        return None
+    _one_of("render_mode", render_mode, modes, "None or ")
+    if render_mode != "ansi":
+        check_pygame(f'render_mode="{render_mode}"')
+    return render_mode
+
+
+def check_pygame(asked: str) -> None:
+    """A PygameNotInstalledError if pygame-ce is not there; ``asked`` says what needs it."""
+    if find_spec("pygame") is None or not any(Distribution.discover(name="pygame-ce")):  # the old pygame can do less
+        raise PygameNotInstalledError(f'{asked} needs pygame-ce: pip install "block-env[render]"')
 
 
 def check_max_cycles(max_cycles: int | None) -> int | None:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from block_env import rules as kernels
 from block_env._compile import Array, Int, Record, kernel
+from block_env.deals import Setup, illegal_action, start_games, stream_keys
 from block_env.game import snapshot
 from block_env.keywords import check_history, check_max_cycles, check_reward, is_whole
 from block_env.observation import encode_games, layout, layout_table
 from block_env.opponents import OPPONENTS, make
-from block_env.play import Setup, illegal_action, start_games, stream_keys
 from block_env.policy import Policy, choose, needs_history
+from block_env.recording import PathLike, Recorder
 from block_env.state import new_states
 from block_env.variants import Rules, resolve, rules_table
 
@@ -102,6 +103,7 @@ class LearnerGames:
         reward: str,
         history: bool,
         max_cycles: int | None,
+        record: PathLike | None = None,
     ) -> None:
         self.rules = resolve(rules, num_players)
         self.seat = check_seat(seat, self.rules)
@@ -120,6 +122,8 @@ class LearnerGames:
         self._done = np.zeros(num_games, np.bool_)
         self._reasons = np.zeros(num_games, np.int8)
         self._movers = np.full(num_games, -1)  # stands for the seats to move
+        self._seeds: list[int | None] = [None] * num_games  # what a stream was started with, if that is known
+        self._recorder = None if record is None else Recorder(record, self.rules, self._names)
 
     @property
     def opponent(self) -> Opponent | Sequence[Opponent]:
@@ -142,6 +146,8 @@ class LearnerGames:
 
     def seed(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
         """Start the random streams of ``rows`` anew; with a seed of None one goes on, or if it is none yet, starts."""
+        for row, seed in zip(rows.tolist(), seeds, strict=True):
+            self._seeds[row] = seed
         given = np.array([seed is not None for seed in seeds], np.bool_)
         self._start_streams(rows[given], [seed for seed in seeds if seed is not None])
         self._start_streams(rows[~given & ~self.dealt[rows]], None)
@@ -164,6 +170,8 @@ class LearnerGames:
         self._owed[rows] = 0.0
         self._rewards[rows] = 0.0
         self.running[rows] = False
+        if self._recorder is not None:
+            self._recorder.begin(self.states, rows, [self._seeds[row] for row in rows], setup != _NO_SETUP)
         self._go_on(rows, rng)
         self.running[rows] = True
         show_early_ends(self.states, rows, self._limit, self.action_mask)
@@ -173,6 +181,7 @@ class LearnerGames:
         legal, going = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
         if judge(self.states, rows, actions, self.action_mask, self._limit, legal, going):
             self._warn(rows[~legal], actions[~legal])
+            self._record_illegal(rows[~legal], actions[~legal])
         self.running[rows] = False
         played = rows[going]
         self._play(played, actions[going])
@@ -183,6 +192,8 @@ class LearnerGames:
         count = len(rows)
         outcome = Outcome(np.empty(count), np.empty(count, np.bool_), np.empty(count, np.bool_))
         settle(self.states, rows, legal, self._limit, self._owed, self.running, self.action_mask, *outcome)
+        if self._recorder is not None:
+            self._recorder.leave(rows[outcome.truncated])
         return outcome
 
     def _go_on(self, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
@@ -206,6 +217,8 @@ class LearnerGames:
         kernels.step_games(
             self.states, self._rules, rows, actions, self._points, False, self._rewards, self._done, self._reasons
         )
+        if self._recorder is not None:
+            self._recorder.turn(self.states, rows, actions, self._reasons[rows])
 
     def _choose(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """The opponents' choices, one call a policy; forced moves are made without asking."""
@@ -224,6 +237,24 @@ class LearnerGames:
         if wrong >= 0:
             where = f" in environment {rows[wrong]}" if len(self.states) > 1 else ""
             raise illegal_action(self.states[rows[wrong]], self.rules, actions[wrong], f" of an opponent{where}")
+
+    def close(self) -> None:
+        """Close the record, if there is one."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+
+    def _names(self, row: int) -> list[str]:
+        """Who sits where, as records name them."""
+        seats, learner = self.rules.num_players, int(self.learner[row])
+        others = self._opponent if isinstance(self._opponent, list | tuple) else [self._opponent] * (seats - 1)
+        called = ["learner", *(one if isinstance(one, str) else type(one).__name__ for one in others)]
+        return [called[(seat - learner) % seats] for seat in range(seats)]
+
+    def _record_illegal(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        if self._recorder is not None:
+            for row, action in zip(rows.tolist(), actions.tolist(), strict=True):
+                self._recorder.illegal(row, action)
 
     def _warn(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         where = f" in environment {rows[0]}" if len(self.states) > 1 else ""
@@ -318,6 +349,15 @@ def settle(
         running[row] = not terminated[k] and not truncated[k]
         if not running[row]:
             masks[row] = 0
+
+
+def table_picture(games: LearnerGames, row: int, render_mode: str) -> str | NDArray[np.uint8]:
+    """The game in this row as its learner sees it: text for ``"ansi"``, and pixels (uint8 [H, W, 3]) otherwise."""
+    if render_mode == "ansi":
+        return table_text(games, row)
+    from block_env.render import render_rgb
+
+    return render_rgb(snapshot(games.states[row], games.rules), viewer=int(games.learner[row]))
 
 
 def table_text(games: LearnerGames, row: int) -> str:

@@ -18,7 +18,7 @@ from block_env.variants import Rules
 GAP = 0.1
 """Between two tiles that are joined."""
 
-ASPECT = 1.6
+ASPECT = 1.8
 """About the width of a table by its height."""
 
 # A row keeps room for a double and for the turn behind it, which may be a double across the column.

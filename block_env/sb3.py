@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from block_env.game import Game, snapshot
 from block_env.keywords import check_seed
-from block_env.learner_games import Observation, table_text
+from block_env.learner_games import Observation, table_picture
 from block_env.vector_env import BlockVectorEnv
 
 try:
@@ -86,6 +86,12 @@ class BlockVecEnv(VecEnv):
             info["TimeLimit.truncated"] = cut
         return observation, rewards.astype(np.float32), dones, infos
 
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """With ``"rgb_array"`` a frame (uint8 [H, W, 3]) of each environment, or else None for each."""
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return self.env_method("render")
+
     def close(self) -> None:
         """Nothing to release."""
 
@@ -140,7 +146,7 @@ class OneOfBatch:
         mask: NDArray[np.int8] = self._games.action_mask[self._index].copy()
         return mask
 
-    def render(self) -> str | None:
-        """``"ansi"``: the table as the learner sees it. None: nothing."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """The table as the learner sees it. ``"ansi"``: text. ``"rgb_array"``: uint8 [H, W, 3]. None: nothing."""
         self._batch._check_reset("render")
-        return None if self.render_mode is None else table_text(self._games, self._index)
+        return None if self.render_mode is None else table_picture(self._games, self._index, self.render_mode)

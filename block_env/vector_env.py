@@ -11,12 +11,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from block_env.deals import Setup
 from block_env.game import Game, snapshot
 from block_env.gym_env import METADATA
-from block_env.keywords import check_mask_in, check_render_mode, check_seed, is_whole
-from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_text
-from block_env.play import Setup
+from block_env.keywords import BATCH_RENDER_MODES, check_mask_in, check_render_mode, check_seed, is_whole
+from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_picture
 from block_env.policy import as_array
+from block_env.recording import PathLike
 from block_env.spaces import action_space, observation_space
 from block_env.variants import Rules
 
@@ -37,12 +38,14 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
 
     Args:
         num_envs: N.
-        opponent, seat, rules, num_players, reward, mask_in, history, max_cycles, render_mode: as in
+        opponent, seat, rules, num_players, reward, mask_in, history, max_cycles, render_mode, record: as in
             :class:`block_env.gym_env.BlockGymEnv`, the same in all N. A seat of None is drawn for each episode of each.
+            ``"human"`` is no render mode here.
         autoreset_mode: a :class:`gymnasium.vector.AutoresetMode`, or its value.
 
     Raises:
         ValueError: a keyword's value, named in the message, is out of range.
+        PygameNotInstalledError: the render mode needs pygame-ce, the extra ``block-env[render]``.
     """
 
     def __init__(
@@ -57,15 +60,18 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         history: bool = False,
         max_cycles: int | None = None,
         render_mode: str | None = None,
+        record: PathLike | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
         if not is_whole(num_envs) or num_envs < 1:
             raise ValueError(f"num_envs: takes a whole number from 1, got {num_envs!r}")
         self.num_envs = int(num_envs)
         self.autoreset_mode = check_autoreset_mode(autoreset_mode)
-        self.metadata = {**METADATA, "autoreset_mode": self.autoreset_mode}
-        self.mask_in, self.render_mode = check_mask_in(mask_in), check_render_mode(render_mode)
-        self._games = LearnerGames(self.num_envs, opponent, seat, rules, num_players, reward, history, max_cycles)
+        modes = {"render_modes": list(BATCH_RENDER_MODES), "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**METADATA, **modes}
+        self.mask_in, self.render_mode = check_mask_in(mask_in), check_render_mode(render_mode, BATCH_RENDER_MODES)
+        games = (self.num_envs, opponent, seat, rules, num_players, reward, history, max_cycles, record)
+        self._games = LearnerGames(*games)
         self.rules = self._games.rules
         self.single_observation_space = observation_space(self.rules, history, mask_in)
         self.single_action_space = action_space(self.rules)
@@ -170,10 +176,16 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         observation, seen = self._seen(self._all)
         return observation, rewards, terminated, truncated, infos | seen
 
-    def render(self) -> tuple[str, ...] | None:
-        """``"ansi"``: each table as its learner sees it. None: nothing."""
+    def render(self) -> tuple[str | NDArray[np.uint8], ...] | None:
+        """Each table as its learner sees it. ``"ansi"``: text. ``"rgb_array"``: uint8 [H, W, 3]. None: nothing."""
         self._check_reset("render")
-        return None if self.render_mode is None else tuple(table_text(self._games, row) for row in range(self.num_envs))
+        if self.render_mode is None:
+            return None
+        return tuple(table_picture(self._games, row, self.render_mode) for row in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the record, if there is one."""
+        self._games.close()
 
     def _reset_rows(self, rows: NDArray[np.int64], seeds: Sequence[int | None], setup: Setup) -> None:
         self._games.seed(rows, [seeds[row] for row in rows])

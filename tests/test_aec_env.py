@@ -210,7 +210,7 @@ def test_agents_and_spaces(make: Callable[..., Env], rules: Rules) -> None:
 @FACES
 def test_metadata(make: Callable[..., Env]) -> None:
     assert str(make()) == "block_v0"
-    assert make.metadata["render_modes"] == ["ansi"]
+    assert make.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert make.metadata["is_parallelizable"] is False
 
 
@@ -655,12 +655,16 @@ def test_the_picture_shows_the_movers_hand_alone(rng: np.random.Generator) -> No
 
 
 @pytest.mark.parametrize("make", [raw_env, env, wrapped], ids=["raw_env", "env", "wrapped"])
-def test_render_modes(make: Callable[..., Env]) -> None:
-    """P13: text for "ansi", nothing for None, and no other mode."""
-    for mode in make().metadata["render_modes"]:
+def test_render_modes(make: Callable[..., Env], monkeypatch: pytest.MonkeyPatch) -> None:
+    """P13: text for "ansi", pixels for "rgb_array", nothing for "human" and None."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    kinds = {"ansi": str, "rgb_array": np.ndarray, "human": type(None)}
+    assert list(kinds) == make().metadata["render_modes"]
+    for mode, kind in kinds.items():
         table = make(render_mode=mode)
         table.reset(seed=0)
-        assert isinstance(table.render(), str)
+        assert isinstance(table.render(), kind)
+        table.close()
     table = make()
     table.reset(seed=0)
     assert table.render() is None
@@ -923,8 +927,8 @@ KEYWORDS: list[tuple[dict[str, Any], str]] = [
     ({"max_cycles": 2.5}, "max_cycles: takes None or a whole number from 1, got 2.5"),
     ({"max_cycles": True}, "max_cycles: takes None or a whole number from 1, got True"),
     ({"max_cycles": "9"}, "max_cycles: takes None or a whole number from 1, got '9'"),
-    ({"render_mode": "human"}, "render_mode: takes None or 'ansi', got 'human'"),
-    ({"render_mode": ""}, "render_mode: takes None or 'ansi', got ''"),
+    ({"render_mode": "rgb"}, "render_mode: takes None or 'ansi' or 'rgb_array' or 'human', got 'rgb'"),
+    ({"render_mode": ""}, "render_mode: takes None or 'ansi' or 'rgb_array' or 'human', got ''"),
 ]
 
 
