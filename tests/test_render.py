@@ -16,7 +16,7 @@ from reference import tile_order
 from block_env import Rules, raw_env
 from block_env.game import Game, snapshot
 from block_env.play import Games
-from block_env.render import WIDTH, Half, describe, text
+from block_env.render import WIDTH, Half, describe, render_svg, text
 from block_env.tiles import parse_tile
 
 EACH_RULES = pytest.mark.parametrize("rules", ALL_RULES, ids=rules_name)
@@ -144,11 +144,28 @@ def test_text_of_a_match_written_out() -> None:
         "  seat 1: 1 tile\n"
     )
     table.step(0)
-    assert text(table.game).splitlines()[:3] == [
-        "Block, round 2, scores 1 : 0, seat 1 opens, seat 1 to play",
-        "round 1: domino, seat 0 wins, 1 point",
-        "no tile laid yet",
-    ]
+    assert text(table.game) == (
+        "Block, round 2, scores 1 : 0, seat 1 opens, seat 1 to play\n"
+        "round 1: domino, seat 0 wins, 1 point\n"
+        "hands shown then: seat 0 none, seat 1 [0|1] (1 pip)\n"
+        "no tile laid yet\n"
+        "  seat 0: 1 tile\n"
+        "> seat 1: 1 tile\n"
+    )
+
+
+@EACH_RULES
+def test_ascii(rules: Rules, rng: np.random.Generator) -> None:
+    """The same text, but for the sign of the doubles in the line, which is ``=``."""
+    games = random_states(rules, 30, rng)
+    for row in range(30):
+        plain = text(games.snapshot(row), 0, True, ascii=True)
+        assert plain.isascii()
+        assert plain == text(games.snapshot(row), 0, True).replace("‖", "=")
+
+
+def test_ascii_written_out() -> None:
+    assert "\n<1 [1=1] [1|4] [4=4] [4|3] 3>\n" in text(line_of("14L 11L 44R 34R"), ascii=True)
 
 
 def test_text_after_the_end_written_out() -> None:
@@ -227,7 +244,8 @@ def test_the_longest_lines_are_not_too_wide(rules: Rules, rng: np.random.Generat
         game = games.snapshot(int(rows[0]))
         picture = text(game, reveal=True)
         assert max(map(len, picture.splitlines())) <= 100
-        assert len(tiles_in(picture.replace("‖", "|"))) == rules.num_tiles - len(game.stock)
+        now = re.sub(r"\nhands shown then: .*(\n   .*)*", "", picture)
+        assert len(tiles_in(now.replace("‖", "|"))) == rules.num_tiles - len(game.stock)
         longest = max(longest, len(game.line))
     assert longest > 25
 
@@ -250,7 +268,7 @@ def test_text_shows_the_own_hand_alone(rules: Rules, rng: np.random.Generator) -
 
 @EACH_RULES
 def test_hidden_tiles_change_no_picture(rules: Rules, rng: np.random.Generator) -> None:
-    """O03: swap all that the viewer cannot see, in first and later rounds; the text stays, byte for byte."""
+    """O03: swap all that the viewer cannot see, in first and later rounds; text and SVG stay, byte for byte."""
     games = random_states(rules, 60, rng)
     differ, rounds = 0, set()
     for row in np.flatnonzero(games.to_play >= 0):
@@ -258,6 +276,7 @@ def test_hidden_tiles_change_no_picture(rules: Rules, rng: np.random.Generator) 
             twin = swapped(games.states, rules, int(row), viewer, rng)
             game, other = games.snapshot(int(row)), snapshot(twin[0], rules)
             assert text(game, viewer) == text(other, viewer)
+            assert render_svg(game, viewer) == render_svg(other, viewer)
             differ += game.hands != other.hands
             rounds.add(min(game.round_number, 1))
     assert differ or rules.num_tiles == 3
