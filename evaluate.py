@@ -15,9 +15,8 @@ import numpy as np
 
 import agents
 import block_env
-from agents.command import Parser, add_rules, file_name, rules_of, run, whole
 from agents.evaluation import Log, PairResult, play_pair, score_table
-from agents.learned import write_file
+from block_env.command import Parser, add_rules, file_name, rules_of, run, whole, write_file
 from block_env.play import UNITS
 from block_env.recording import RecordFile
 

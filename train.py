@@ -17,7 +17,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from tqdm import tqdm
 
-from agents.command import Parser, add_rules, folder_name, number, rules_of, run, whole
 from agents.evaluation import PairResult, play_pair, score_table
 from agents.learned import LearnedPolicy, RunFolderError
 from agents.run_folder import (
@@ -31,6 +30,7 @@ from agents.run_folder import (
 )
 from agents.selfplay import collect, make_learner
 from block_env import opponents
+from block_env.command import Parser, add_rules, folder_name, number, rules_of, run, whole
 from block_env.keywords import REWARDS
 from block_env.play import Games
 

@@ -6,9 +6,7 @@ with the largest. Nothing is unpickled.
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from agents.symmetry import orientation
+from block_env.command import write_file
 from block_env.observation import layout
 from block_env.variants import Rules
 
@@ -65,15 +64,30 @@ class LearnedPolicy:
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The legal action with the largest output, int [B]; with ``sample`` drawn by softmax (Gumbel's trick)."""
-        if observation.ndim != 2 or observation.shape[1] not in self._widths:
-            takes = " or ".join(f"[B, {width}]" for width in sorted(self._widths))
-            raise ValueError(f"observation: this policy takes {takes}, got {list(observation.shape)}")
-        turned = self._lines.turned(observation)
+        turned = self._turned(observation)
         scores = self.logits(self._lines.observations(observation, turned))
         if self.sample:
             scores = scores + rng.gumbel(size=scores.shape)
         masks = self._lines.masks(action_mask, turned)
         return self._lines.actions(np.where(masks, scores, -np.inf).argmax(axis=1), turned)
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The network's odds, float64 [B, A]: softmax over the legal actions.
+
+        ``sample`` draws with them; without it the policy takes the most likely action.
+        """
+        turned = self._turned(observation)
+        scores = self.logits(self._lines.observations(observation, turned)).astype(np.float64)
+        scores = np.where(self._lines.masks(action_mask, turned), scores, -np.inf)
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return self._lines.masks(odds / odds.sum(axis=1, keepdims=True), turned)  # back to the line as it lies
+
+    def _turned(self, observation: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Which rows' lines are turned round, if the observations are of a length that the policy reads."""
+        if observation.ndim != 2 or observation.shape[1] not in self._widths:
+            takes = " or ".join(f"[B, {width}]" for width in sorted(self._widths))
+            raise ValueError(f"observation: this policy takes {takes}, got {list(observation.shape)}")
+        return self._lines.turned(observation)
 
 
 def save_policy(folder: Path, weights: Mapping[str, NDArray[np.float32]], card: Mapping[str, Any]) -> None:
@@ -133,23 +147,6 @@ def _hidden(architecture: Mapping[str, Any]) -> list[int]:
     if not isinstance(hidden, list) or not all(type(units) is int and units > 0 for units in hidden):
         raise ValueError(f"hidden: takes a list of whole numbers from 1, got {hidden!r}")
     return hidden
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write beside, then rename: nobody sees half a file. A link is followed.
-
-    Raises:
-        OSError: the file cannot be written, or is not a regular one; what was there is there still.
-    """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _check_rules(folder: Path, trained: Rules, played: Rules) -> None:

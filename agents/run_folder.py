@@ -21,7 +21,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from sb3_contrib import MaskablePPO
 
-from agents.learned import ARCHITECTURE, RunFolderError, save_policy, write_file
+from agents.learned import ARCHITECTURE, RunFolderError, save_policy
+from block_env.command import write_file
 from block_env.observation import layout
 from block_env.variants import Rules
 

@@ -1,4 +1,4 @@
-"""How a game starts: the random streams of deals, positions that ``reset(options=...)`` sets up; and refused actions."""
+"""How a game starts: random streams of deals, positions that ``reset(options=...)`` sets up; and refused actions."""
 
 from __future__ import annotations
 

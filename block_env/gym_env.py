@@ -45,8 +45,8 @@ class BlockGymEnv(gymnasium.Env[Any, Any]):
         history: whether the observation ends with the whole public round.
         max_cycles: the episode is truncated after so many turns of all seats together; None: never.
         render_mode: None, ``"ansi"``, ``"rgb_array"``, or ``"human"``: a window that follows reset and step by itself.
-        record: a file; every game is written into it as it ends (:mod:`block_env.notation`), all hands open. A game that
-            is left by ``reset`` or ``close`` is written as unfinished. None: nothing is written.
+        record: a file that every game is written into as it ends (:mod:`block_env.notation`), all hands open. A game
+            that is left by ``reset`` or ``close`` is written as unfinished. None: nothing is written.
 
     Raises:
         ValueError: a keyword's value, named in the message, is not one of these.

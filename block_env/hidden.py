@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from block_env import rules as kernels
-from block_env.records import Record, RoundRecord, drawn_count, misfit
+from block_env.actions import Move, decode_action
+from block_env.records import Record, RoundRecord, check_form, drawn_count, illegal_end, misfit
 from block_env.tiles import Tile, tile_id, tiles
 from block_env.variants import rules_table
 
@@ -26,7 +28,12 @@ class _Slot:
 
 
 def complete(record: Record) -> Record:
-    """The record with every hidden tile filled in."""
+    """The record with every hidden tile filled in.
+
+    Raises:
+        NotationError: nothing can be filled in that agrees with what was seen.
+    """
+    check_form(record)
     if record.viewer is None:
         return record
     return replace(record, rounds=tuple(_fill(record, number) for number in range(len(record.rounds))))
@@ -35,12 +42,12 @@ def complete(record: Record) -> Record:
 def _fill(record: Record, number: int) -> RoundRecord:
     """A round with its hidden tiles filled in, so that all that was seen is as it was.
 
-    Tiles are matched to slots; the one condition on several tiles together, that nobody was dealt a better tile to open
-    with than the opener, is met by trying which tile the opener's best one is.
+    Tiles are matched to slots. Two conditions are on several tiles together: nobody was dealt a better tile to open
+    with than the opener, and who was not allowed to pass could lay something. They are met by trying which tile it was.
     """
     puzzle = _Puzzle(record, number)
-    for best in puzzle.best_tiles():
-        found = puzzle.match(best)
+    for best, held in product(puzzle.best_tiles(), puzzle.tiles_in_the_way()):
+        found = puzzle.match(best, held)
         if found is not None:
             return puzzle.filled(found)
     raise misfit("no hidden hands agree with what was seen", number, "opener")
@@ -56,9 +63,20 @@ class _Puzzle:
         self.laid_at = {turn.move.tile: k for k, turn in enumerate(self.one.turns) if turn.move.tile is not None}
         self.owner = {turn.move.tile: turn.seat for turn in self.one.turns if turn.move.tile is not None}
         self.owner |= {tile: seat for seat, hand in enumerate(self.one.shown) for tile in hand}
+        self.refused, self.mover = self._refused()
         self.slots = [slot for seat in range(self.rules.num_players) for slot in self._slots(seat)]
         self.seen = {tile for hand in self.one.hands for tile in hand or ()}
         self.seen |= {tile for turn in self.one.turns if not isinstance(turn.drawn, int) for tile in turn.drawn}
+
+    def _refused(self) -> tuple[Move | None, int]:
+        """The illegal move that ended the game in this round, and its seat; None and -1 if none did."""
+        end = illegal_end(self.record)
+        last = self.number == len(self.record.rounds) - 1
+        if end is None or not last or self.one.reason is not None:
+            return None, -1
+        if end[0] >= self.rules.num_actions or end[1] >= self.rules.num_players:
+            return None, -1
+        return decode_action(end[0], self.rules.max_pip), end[1]
 
     def _slots(self, seat: int) -> Iterator[_Slot]:
         assert self.rules.hand_size is not None
@@ -80,6 +98,8 @@ class _Puzzle:
             return [max(mine, key=self._weight)]
         floor = max((self._weight(tile) for hand in self.one.hands for tile in hand or ()), default=-1)
         best = [tile for tile in tiles(self.rules.max_pip) if self.owner.get(tile, opener) == opener]
+        if self.rules.opener_plays_double and self.refused is not None and self.refused.end == "left":
+            best = [tile for tile in best if tile != self.refused.tile]
         return [tile for tile in best if not self._opens_by_rule() or self._weight(tile) > floor]
 
     def _opens_by_rule(self) -> bool:
@@ -88,26 +108,37 @@ class _Puzzle:
     def _weight(self, tile: Tile) -> int:
         return int(kernels.weight(tile_id(tile, self.rules.max_pip), rules_table(self.rules)[0]))
 
-    def match(self, best: Tile | None) -> dict[_Slot, Tile] | None:
-        """A tile for each slot; None if there is no such matching."""
+    def tiles_in_the_way(self) -> list[Tile | None]:
+        """The hidden tiles that may be why the pass was illegal that ended the game; [None] where none need be."""
+        hand_is_open = self.mover >= 0 and self.one.hands[self.mover] is not None
+        if self.refused is None or self.refused.tile is not None or hand_is_open or self.ends[-1] is None:
+            return [None]
+        unknown = set(tiles(self.rules.max_pip)) - self.seen - set(self.owner)
+        return [tile for tile in sorted(unknown) if self._joins(tile, len(self.one.turns))]
+
+    def match(self, best: Tile | None, held: Tile | None) -> dict[_Slot, Tile] | None:
+        """A tile for each slot, ``held`` in the hand of the seat to move; None if there is no such matching."""
+        owner = self.owner if held is None else self.owner | {held: self.mover}
         hidden = [tile for tile in tiles(self.rules.max_pip) if tile not in self.seen]
         slot_of: dict[Tile, _Slot] = {}
         tile_of: dict[_Slot, Tile] = {}
-        fitting = {tile: [slot for slot in self.slots if self._fits(tile, slot, best)] for tile in hidden}
+        fitting = {tile: [slot for slot in self.slots if self._fits(tile, slot, best, owner)] for tile in hidden}
         wanted: dict[_Slot, list[Tile]] = {slot: [] for slot in self.slots}
         for tile, slots in fitting.items():
             for slot in slots:
                 wanted[slot].append(tile)
-        known = sorted((tile for tile in hidden if tile in self.owner), key=lambda tile: tile != best)
+        known = sorted((tile for tile in hidden if tile in owner), key=lambda tile: tile != best)
         if not all(_augment(tile, fitting, slot_of, tile_of, set()) for tile in known):
             return None
         if not all(slot in tile_of or _augment(slot, wanted, tile_of, slot_of, set()) for slot in self.slots):
             return None
         return tile_of
 
-    def _fits(self, tile: Tile, slot: _Slot, best: Tile | None) -> bool:
+    def _fits(self, tile: Tile, slot: _Slot, best: Tile | None, owner: dict[Tile, int]) -> bool:
         """Whether the tile may have come to that seat then, and lain in its hand until it was laid."""
-        if self.owner.get(tile, slot.seat) != slot.seat or (tile not in self.owner and self.one.reason is not None):
+        if owner.get(tile, slot.seat) != slot.seat or (tile not in owner and self.one.reason is not None):
+            return False
+        if slot.seat == self.mover and self._was_refused(tile):
             return False
         laid_at = self.laid_at.get(tile, len(self.one.turns))
         return (
@@ -116,6 +147,15 @@ class _Puzzle:
             and self._was_right_to_draw(tile, slot)
             and not any(self._joins(tile, k) for k in self._idle_turns(slot.seat, slot.turn, laid_at))
         )
+
+    def _was_refused(self, tile: Tile) -> bool:
+        """Whether the illegal move was illegal because its seat did not hold this tile."""
+        if self.refused is None or tile != self.refused.tile or tile in self.laid_at:
+            return False
+        ends = self.ends[-1]
+        if ends is None:
+            return self.refused.end == "left" and not self.rules.opener_plays_double
+        return ends[self.refused.end == "right"] in tile
 
     def _may_be_dealt(self, tile: Tile, slot: _Slot, best: Tile | None) -> bool:
         if best is None or slot.turn >= 0:
@@ -155,7 +195,7 @@ class _Puzzle:
 
 
 def _ends(one: RoundRecord) -> list[tuple[int, int] | None]:
-    """The open ends before each turn, as the tiles lie; a move that does not fit ends the list of what is known."""
+    """The open ends before each turn and after the last, as the tiles lie."""
     ends: list[tuple[int, int] | None] = []
     now: tuple[int, int] | None = None
     for turn in one.turns:
@@ -169,7 +209,7 @@ def _ends(one: RoundRecord) -> list[tuple[int, int] | None]:
         place = 0 if turn.move.end == "left" else 1
         other = sum(tile) - now[place]
         now = (other, now[1]) if place == 0 else (now[0], other)
-    return ends
+    return [*ends, now]
 
 
 def _augment(one: Any, edges: Any, own: Any, theirs: Any, tried: set[Any]) -> bool:

@@ -13,12 +13,12 @@ from argparse import Namespace
 from collections.abc import Iterable, Sequence
 
 from block_env import named_agents
-from block_env._command import Parser, file_name, run, whole
 from block_env.actions import Move
+from block_env.command import Parser, add_rules, file_name, rules_of, run, whole
 from block_env.policy import Policy
 from block_env.session import AgentError, Frame, Session
 from block_env.tiles import Tile, format_tile, pips
-from block_env.variants import PRESETS, Rules, resolve
+from block_env.variants import Rules
 from block_env.view import View
 
 HELP = """Type the number of a move, or the tile and the end: 35L or [3|5]R. 35 alone does where one end fits.
@@ -263,7 +263,7 @@ def main(arguments: list[str]) -> int:
     parser = make_parser()
     args = parser.parse_args(arguments)
     try:
-        rules = resolve(args.rules, args.num_players)
+        rules = rules_of(args)
         session = Session(rules, agents_of(args.opponent, rules), args.seat, args.seed, args.record)
     except (ValueError, ImportError) as error:
         parser.error(str(error))
@@ -287,8 +287,7 @@ def make_parser() -> Parser:
         metavar="NAME[,NAME…]",
         help="who plays at the other seats: one for all, or one for each, clockwise from you",
     )
-    parser.add_argument("--rules", choices=PRESETS, default="match", help="rule set")
-    parser.add_argument("--num-players", type=int, choices=(2, 3, 4), help="seats; default: 2, in partnership 4")
+    add_rules(parser)
     parser.add_argument("--seat", type=whole(0, 3), default=0, help="yours")
     parser.add_argument("--seed", type=whole(0), help="starts the deals and the agents' chance; default: a new one")
     parser.add_argument("--record", type=file_name, metavar="FILE", help="write the games there")

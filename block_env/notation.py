@@ -33,7 +33,7 @@ from block_env.variants import PRESETS, Rules
 
 VERSION = 1
 _FIRST_LINE = "block record "
-_TURN = re.compile(r"P(\d)(?: draw (\d{1,2}|\[.*?\](?: \[.*?\])*))??(?: (?:(\[.*\])([LR])|(pass)))?")
+_TURN = re.compile(r"P(\d)(?: draw (\d{1,2}|\[[^][]*\](?: \[[^][]*\])*))??(?: (?:(\[[^][]*\])([LR])|(pass)))?")
 
 
 # Write ----------------------------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def write(record: Record) -> str:
     """The record as text, a line break at its end; :func:`read` gives the record back.
 
     Raises:
-        ValueError: a name is not one line of printable text.
+        ValueError: a name is not one line of printable text without blanks around it.
     """
     return "".join(f"{line}\n" for line in _lines(record))
 
@@ -53,7 +53,7 @@ def _lines(record: Record) -> Iterator[str]:
     yield f"rules: {_rules_words(record.rules)}"
     yield f"view: {'all' if record.viewer is None else f'P{record.viewer}'}"
     for seat, name in enumerate(record.names):
-        if not name.isprintable() or name != name.strip():
+        if not _is_name(name):
             raise ValueError(f"names: takes printable text without blanks around it, got {name!r}")
         yield f"P{seat}: {name}"
     if record.seed is not None:
@@ -64,6 +64,10 @@ def _lines(record: Record) -> Iterator[str]:
     for number, one in enumerate(record.rounds):
         yield from _round_lines(one, number, record.rules)
     yield f"result: {record.result}"
+
+
+def _is_name(text: str) -> bool:
+    return bool(text) and text.isprintable() and text == text.strip()
 
 
 def _round_lines(one: RoundRecord, number: int, rules: Rules) -> Iterator[str]:
@@ -167,7 +171,7 @@ class _Reader:
 
     def _fail(self, takes: str) -> NotationError:
         if self._next >= len(self._lines):
-            return NotationError(f"takes {takes}; the record is cut off", self._offset + len(self._lines))
+            return NotationError(f"takes {takes}; the record is cut off", self._offset + max(len(self._lines), 1))
         return NotationError(f"takes {takes}, got {self._lines[self._next]!r}", self._offset + self._next + 1)
 
     def _take(self, pattern: str, takes: str, part: tuple[int | None, int | str]) -> re.Match[str]:
@@ -190,9 +194,9 @@ class _Reader:
         rules = self._rules()
         seats = range(rules.num_players)
         view_ = self._take(rf"view: (all|P[0-{seats[-1]}])", "'view: all' or 'view: P0', …", (None, "view"))[1]
-        names = tuple(self._take(rf"P{seat}: (.+)", f"'P{seat}: NAME'", (None, f"P{seat}"))[1] for seat in seats)
-        seed = self._maybe(r"seed: (\d{1,40})")
-        set_up = self._maybe(r"(set up)") is not None
+        names = tuple(self._name(seat) for seat in seats)
+        seed = self._maybe(r"seed: (\d{1,4000})", "seed")
+        set_up = self._maybe(r"(set up)", "set up") is not None
         start = self._scores(rules, (None, "start"))
         rounds: list[RoundRecord] = []
         while self._match(r"round .*"):
@@ -203,12 +207,15 @@ class _Reader:
         viewer = None if view_ == "all" else int(view_[1])
         return Record(rules, names, start, tuple(rounds), result, None if seed is None else int(seed), viewer, set_up)
 
-    def _maybe(self, pattern: str) -> str | None:
-        found = self._match(pattern)
-        if found is None:
-            return None
-        self._next += 1
+    def _name(self, seat: int) -> str:
+        takes = f"'P{seat}: NAME'"
+        found = self._take(rf"P{seat}: (.+)", takes, (None, f"P{seat}"))
+        if not _is_name(found[1]):
+            raise NotationError(f"takes {takes} in printable text, got {found[0]!r}", self._offset + self._next)
         return found[1]
+
+    def _maybe(self, pattern: str, part: str) -> str | None:
+        return self._take(pattern, "", (None, part))[1] if self._match(pattern) else None
 
     def _rules(self) -> Rules:
         found = self._take(r"rules: (\w+)((?:, \w+=\w+)+)", "'rules: match, num_players=2', …", (None, "rules"))

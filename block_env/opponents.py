@@ -113,6 +113,16 @@ class RandomPolicy(Scripted):
     def _choose(self, rows: Array, masks: Array, rng: np.random.Generator, chosen: Array) -> None:
         nth_legal(masks, rng.random(len(masks)), chosen)
 
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The same for each legal action, float64 [B, A]; arguments and errors as in ``act``."""
+        _, masks = self._check(observation, action_mask)
+        legal = masks != 0
+        count = legal.sum(axis=1, keepdims=True)
+        if not count.all():
+            raise ValueError(f"action_mask: takes at least one legal action a row, row {count.argmin()} has none")
+        odds: NDArray[np.float64] = legal / count
+        return odds
+
 
 class GreedyPolicy(Scripted):
     """Lays the legal tile with the most pips; ties go to the lower action id."""

@@ -62,3 +62,34 @@ def choose(
 def needs_history(policy: Policy) -> bool:
     """Whether a policy asks for observations with history; without the attribute it does not."""
     return bool(getattr(policy, "needs_history", False))
+
+
+def probabilities(
+    policy: Policy, observation: NDArray[np.float32], action_mask: NDArray[np.int8], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """The odds of each action, float64 [B, A]: those that the policy gives, or else 1 at what it chooses.
+
+    A policy that has odds says so by a method ``probabilities(observation, action_mask) -> float [B, A]``: 0 where an
+    action is not legal, and each row adds up to 1.
+
+    Raises:
+        ValueError: the method gives something else; the message names the policy's class.
+    """
+    if not has_probabilities(policy):
+        chosen = choose(policy, observation, action_mask, rng)
+        return np.eye(action_mask.shape[1])[chosen]
+    odds = as_array(policy.probabilities(observation, action_mask))  # type: ignore[attr-defined]
+    if odds.dtype.kind != "f" or odds.shape != action_mask.shape or not _are_odds(odds, action_mask):
+        takes = f"float {list(action_mask.shape)}, 0 where an action is not legal, each row adding up to 1"
+        raise ValueError(f"{type(policy).__name__}.probabilities: is to return {takes}, got {odds!r}")
+    return odds.astype(np.float64, copy=False)
+
+
+def has_probabilities(policy: Policy) -> bool:
+    """Whether a policy gives odds of its own."""
+    return callable(getattr(policy, "probabilities", None))
+
+
+def _are_odds(odds: NDArray[Any], action_mask: NDArray[np.int8]) -> bool:
+    legal_only = bool((odds >= 0).all()) and not odds[action_mask == 0].any()
+    return legal_only and np.allclose(odds.sum(axis=1), 1, atol=1e-5)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,15 +11,16 @@ from numpy.typing import NDArray
 
 from block_env import rules as kernels
 from block_env.actions import encode_action
+from block_env.deals import Setup, illegal_action, start_games
 from block_env.game import Game, snapshot
 from block_env.hidden import complete
-from block_env.deals import Setup, illegal_action, start_games
 from block_env.records import (
     UNFINISHED,
     Record,
     Turn,
     drawn_count,
     end_words,
+    illegal_end,
     misfit,
     require,
     tiles_words,
@@ -125,6 +125,7 @@ def _scores(record: Record) -> tuple[int, ...]:
         0 <= score <= rules.max_start_score for score in record.start_scores
     )
     require(fits, f"scores: takes {rules.num_sides} from 0 to {rules.max_start_score}", None, "start")
+    require(record.set_up or not any(record.start_scores), "scores: takes 0 unless set up", None, "start")
     return record.start_scores
 
 
@@ -132,8 +133,8 @@ def _open(state: NDArray[Any], record: Record, number: int) -> None:
     """Hand out a round's tiles, the drawn ones in their order, and let the opener open."""
     rules, one = record.rules, record.rounds[number]
     dealt = [tile for hand in one.hands for tile in hand or ()]
-    drawn = [tile for turn in one.turns if not isinstance(turn.drawn, int) for tile in turn.drawn]
-    _check_tiles(record, number, dealt, drawn)
+    drawn = [tile for turn in one.turns for tile in _drawn(turn)]
+    _check_tiles(record, number)
     rest = [tile for tile in tiles(rules.max_pip) if tile not in dealt and tile not in drawn]
     state[0].order[: rules.num_tiles] = [tile_id(tile, rules.max_pip) for tile in [*dealt, *drawn, *rest]]
     by_rule = number == 0 and not record.set_up and rules.first_opener == "highest_double"
@@ -142,17 +143,26 @@ def _open(state: NDArray[Any], record: Record, number: int) -> None:
     require(int(state[0].opener) == one.opener, f"P{int(state[0].opener)} opens", number, "opener")
 
 
-def _check_tiles(record: Record, number: int, dealt: list[Tile], drawn: list[Tile]) -> None:
+def _check_tiles(record: Record, number: int) -> None:
+    """Every seat is dealt its number of tiles, and no tile is dealt or drawn twice."""
     rules, one = record.rules, record.rounds[number]
+    seen: set[Tile] = set()
     for seat, hand in enumerate(one.hands):
         takes = f"P{seat} is dealt {rules.hand_size} tiles"
         require(hand is not None and len(hand) == rules.hand_size, takes, number, f"has {seat}")
-    seen: set[Tile] = set()
-    for tile in [*dealt, *drawn]:
-        low, high = tile
-        require(0 <= low <= high <= rules.max_pip, f"{format_tile(tile)} is no tile of the set", number, "opener")
-        require(tile not in seen, f"{format_tile(tile)} is there twice", number, "opener")
+        _check_once(hand or (), seen, number, f"has {seat}")
+    for ply, turn in enumerate(one.turns, 1):
+        _check_once(_drawn(turn), seen, number, ply)
+
+
+def _check_once(some: Sequence[Tile], seen: set[Tile], number: int, part: int | str) -> None:
+    for tile in some:
+        require(tile not in seen, f"{format_tile(tile)} is there twice", number, part)
         seen.add(tile)
+
+
+def _drawn(turn: Turn) -> Sequence[Tile]:
+    return () if isinstance(turn.drawn, int) else turn.drawn
 
 
 def _action(turn: Turn, rules: Rules) -> int:
@@ -191,17 +201,18 @@ def _compare_end(ended: Game, after: NDArray[Any], record: Record, number: int) 
 
 
 def _compare_result(state: NDArray[Any], record: Record) -> None:
-    over, said = bool(state[0].over), record.result
+    over, said, illegal = bool(state[0].over), record.result, illegal_end(record)
     if over:
         winner = int(state[0].winner)
         true = "draw" if winner < 0 else win_words(record.rules, winner)
         require(said == true, f"the game is over: {true}", None, "result")
         return
-    match = re.fullmatch(r"illegal action (\d+) by P(\d)", said)
-    illegal = match is not None and int(match[2]) == int(state[0].to_play) and _is_illegal(state, record, int(match[1]))
-    require(said == UNFINISHED or illegal, "the game is not over", None, "result")
+    ended = illegal is not None and _is_illegal(state, record, *illegal)
+    require(said == UNFINISHED or ended, "the game is not over", None, "result")
 
 
-def _is_illegal(state: NDArray[Any], record: Record, action: int) -> bool:
-    inside = action < record.rules.num_actions
+def _is_illegal(state: NDArray[Any], record: Record, action: int, seat: int) -> bool:
+    """Whether the seat is to move on the table that the record shows, and may not do that."""
+    on_the_table = record.rounds[-1].reason is None
+    inside = on_the_table and action < record.rules.num_actions and seat == int(state[0].to_play)
     return inside and not kernels.is_legal(state[0], rules_table(record.rules)[0], action)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 from numpy.typing import NDArray
 
 from block_env.actions import decode_action
@@ -59,11 +58,12 @@ class RecordFile:
 
 def _checked(path: PathLike) -> Path:
     takes = "record: takes the name of a file in a folder that can be written"
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str) or not name or "\0" in name:
         raise ValueError(f"{takes}, got {path!r}")
-    file = Path(os.path.abspath(path))
-    if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
-        raise ValueError(f"{takes}, got {os.fspath(path)!r}")
+    file = Path(os.path.realpath(name))  # behind a link: what is replaced is the file, not the link
+    if (os.path.exists(file) and not os.path.isfile(file)) or not os.access(file.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{takes}, got {name!r}")
     return file
 
 
@@ -176,7 +176,7 @@ class Recorder:
             )
 
     def turn(self, states: NDArray[Any], rows: Any, actions: Any, reasons: Any) -> None:
-        """In these rows an action each has been played; ``reasons`` (index into REASONS) tells where it ended a round."""
+        """In these rows an action each has been played; ``reasons`` (index into REASONS) is how it ended a round."""
         for row, action, reason in zip(map(int, rows), actions, reasons, strict=True):
             game = self._games.get(row)
             if game is None:

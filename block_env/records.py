@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -104,7 +105,7 @@ def view(record: Record, seat: int) -> Record:
 
 def _hide(one: RoundRecord, viewer: int) -> RoundRecord:
     hands = tuple(hand if seat == viewer else None for seat, hand in enumerate(one.hands))
-    turns = tuple(turn if turn.seat == viewer else replace(turn, drawn=drawn_count(turn)) for turn in one.turns)
+    turns = tuple(turn if turn.seat == viewer else replace(turn, drawn=drawn_count(turn) or ()) for turn in one.turns)
     return replace(one, hands=hands, turns=turns)
 
 
@@ -123,6 +124,56 @@ def require(fits: object, what: str, number: int | None, part: int | str) -> Non
     """Raise a :func:`misfit` unless it fits."""
     if not fits:
         raise misfit(what, number, part)
+
+
+def check_form(record: Record) -> None:
+    """Raise a :func:`misfit` unless seats, tiles and numbers are within the rules, and a view hides what it hides."""
+    require(record.viewer is None or record.seed is None, "a player's view has no seed", None, "seed")
+    require(record.rounds, "takes a round", None, "result")
+    for number, one in enumerate(record.rounds):
+        _check_seat(record, one.opener, number, "opener")
+        for seat, hand in enumerate(one.hands):
+            require(hand is None or not _hidden(record, seat), f"P{seat}'s hand is hidden", number, f"has {seat}")
+            require(hand is not None or _hidden(record, seat), f"P{seat}'s hand is open", number, f"has {seat}")
+            _check_tiles(record, hand or (), number, f"has {seat}")
+            require(list(hand or ()) == sorted(hand or ()), "the tiles are not in order", number, f"has {seat}")
+        _check_turns(record, one, number)
+        for seat, hand in enumerate(one.shown):
+            _check_tiles(record, hand, number, f"shows {seat}")
+
+
+def _check_turns(record: Record, one: RoundRecord, number: int) -> None:
+    left = record.rules.stock_size
+    for ply, turn in enumerate(one.turns, 1):
+        require(ply <= record.rules.max_plies, "no round is as long", number, ply)
+        _check_seat(record, turn.seat, number, ply)
+        hidden = _hidden(record, turn.seat)
+        what = f"what P{turn.seat} draws is {'hidden' if hidden else 'open'}"
+        require(not turn.drawn or isinstance(turn.drawn, int) == hidden, what, number, ply)
+        drawn = () if isinstance(turn.drawn, int) else turn.drawn
+        _check_tiles(record, [*drawn, turn.move.tile or (0, 0)], number, ply)
+        left -= drawn_count(turn)
+        require(left >= 0, "more is drawn than there is", number, ply)
+
+
+def _check_tiles(record: Record, some: Sequence[Tile], number: int, part: int | str) -> None:
+    for low, high in some:
+        takes = f"{format_tile((low, high))} is no tile of the set, low half first"
+        require(0 <= low <= high <= record.rules.max_pip, takes, number, part)
+
+
+def _check_seat(record: Record, seat: int, number: int, part: int | str) -> None:
+    require(0 <= seat < record.rules.num_players, f"there is no seat P{seat}", number, part)
+
+
+def _hidden(record: Record, seat: int) -> bool:
+    return record.viewer is not None and record.viewer != seat
+
+
+def illegal_end(record: Record) -> tuple[int, int] | None:
+    """The illegal action that ended the game, and its seat; None: it ended otherwise."""
+    match = re.fullmatch(r"illegal action (0|[1-9][0-9]{0,2}) by P([0-9])", record.result)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 # Words ----------------------------------------------------------------------------------------------------------------

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from block_env import opponents, pixels, svg
-from block_env._command import Parser, file_name, run, whole, write_file
+from block_env.command import Parser, add_rules, file_name, rules_of, run, whole, write_file
 from block_env.game import Game
 from block_env.picture import count, draw, rules_title
 from block_env.play import Games
 from block_env.tiles import Tile, format_tile, pips
-from block_env.variants import PRESETS, resolve
 from block_env.view import Seat, View, see
 
 WIDTH = 100
@@ -234,8 +233,7 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> Parser:
     parser = Parser("A picture of a random game, as SVG.", "python -m block_env.render")
-    parser.add_argument("--rules", choices=PRESETS, default="match", help="rule set")
-    parser.add_argument("--num-players", type=int, choices=(2, 3, 4), help="seats; default: 2, in partnership 4")
+    add_rules(parser)
     parser.add_argument("--seed", type=whole(0), default=0, help="of the deals and of the play")
     parser.add_argument("--plies", type=whole(0), default=9, help="turns that are played")
     parser.add_argument("--viewer", type=whole(-1, 3), default=0, help="the seat whose hand is shown; -1: nobody's")
@@ -245,7 +243,7 @@ def _parser() -> Parser:
 
 
 def _random_game(options: Namespace) -> Game:
-    rules = resolve(options.rules, options.num_players)
+    rules = rules_of(options)
     games = Games(1, rules, seed=options.seed, auto_reset=False)
     player, rng = opponents.make("random", rules), np.random.default_rng(options.seed)
     for _ in range(options.plies):

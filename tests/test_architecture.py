@@ -41,7 +41,7 @@ HOUSE = [
     "policy",
     "opponents",
     "play",
-    "_command",
+    "command",
     "picture",
     "svg",
     "pixels",

@@ -91,9 +91,10 @@ class Board {
     const {y, height, width} = plan.table;
     const felt = node("rect", {class: "felt", x: 0.5, y: y + 0.5, width: width - 1, height: height - 1, rx: 14});
     const last = view.history.length - 1;
-    const parts = view.line.map((one) => this.placed(one, one.ply === last, plan.table));
-    return node("g", {role: "group", "aria-label": lineName(view)}, felt, stockMark(view, plan.table), ...parts,
-      ...view.ends.map((end) => this.freeEnd(end, plan.table)));
+    const [older, newest] = [false, true].map((isLast) => view.line.filter((one) => (one.ply === last) === isLast));
+    return node("g", {role: "group", "aria-label": lineName(view)}, felt, stockMark(view, plan.table),
+      ...older.map((one) => this.placed(one, false, plan.table)), ...view.ends.map((end) => this.freeEnd(end, plan.table)),
+      ...newest.map((one) => this.placed(one, true, plan.table)));
   }
 
   placed(one, isLast, {at, scale, turn}) {
@@ -161,13 +162,16 @@ class Board {
   fitNames() {
     for (const text of this.svg.querySelectorAll("text[data-width]")) {
       const whole = text.textContent, most = Number(text.getAttribute("data-width"));
-      let length = Math.min(whole.length, 200);
-      if (length < whole.length) text.textContent = `${whole.slice(0, length)}…`;
-      while (length > 1 && text.getComputedTextLength() > most) {
-        length -= 1;
+      if (whole.length <= 200 && text.getComputedTextLength() <= most) continue;
+      let [fits, tooLong] = [0, Math.min(whole.length, 200)];
+      while (tooLong - fits > 1) {
+        const length = (fits + tooLong) >> 1;
         text.textContent = `${whole.slice(0, length)}…`;
+        if (text.getComputedTextLength() <= most) fits = length;
+        else tooLong = length;
       }
-      if (text.textContent !== whole) text.append(node("title", {}, whole));
+      text.textContent = `${whole.slice(0, fits)}…`;
+      text.append(node("title", {}, whole));
     }
   }
 
@@ -180,7 +184,6 @@ class Board {
     const [x, y] = plan.table.at(one.x, one.y);
     const [dx, dy] = [box.x + box.width / 2 - x, box.y + box.height / 2 - y];
     const from = {transform: `translate(${dx}px, ${dy}px)`, opacity: 0.3};
-    newest.parentNode.append(newest);
     newest.animate([from, {transform: "none", opacity: 1}], {duration: 320, easing: "cubic-bezier(.2,.7,.2,1)"});
   }
 }

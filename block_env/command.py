@@ -1,4 +1,4 @@
-"""What the programs of this package share on the command line: one-line errors with exit status 2, checked files."""
+"""What all programs share on the command line: one-line errors with exit status 2, checked numbers, names and files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
+
+from block_env.variants import PRESETS, Rules, resolve
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -49,6 +51,23 @@ def run(main: Callable[[list[str]], int]) -> NoReturn:
     sys.exit(status)
 
 
+def add_rules(parser: Parser) -> None:
+    """``--rules`` and ``--num-players``, as the environments take them."""
+    parser.add_argument("--rules", choices=PRESETS, default="match", help="rule set")
+    parser.add_argument(
+        "--num-players",
+        type=int,
+        choices=(2, 3, 4),
+        help="seats; default: 2, in partnership 4",
+        default=argparse.SUPPRESS,
+    )
+
+
+def rules_of(arguments: argparse.Namespace) -> Rules:
+    """The rules that ``--rules`` and ``--num-players`` mean."""
+    return resolve(arguments.rules, getattr(arguments, "num_players", None))
+
+
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     """An argument type: a whole number from ``low`` (to ``high``)."""
     takes = f"a whole number from {low}" + (f" to {high}" if high is not None else "")
@@ -65,6 +84,21 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def number(low: float, high: float) -> Callable[[str], float]:
+    """An argument type: a number from ``low`` to ``high``."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"takes a number from {low:g} to {high:g}, got {text!r}")
+        return value
+
+    return parse
+
+
 def file_name(text: str) -> Path:
     """An argument type: a file that can be written, new or old."""
     path = Path(text)
@@ -75,6 +109,13 @@ def file_name(text: str) -> Path:
     if not fits or not os.access(path.resolve().parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"takes the name of a file in a folder that can be written, got {text!r}")
     return path
+
+
+def folder_name(text: str) -> Path:
+    """An argument type: a folder's name."""
+    if not text:
+        raise argparse.ArgumentTypeError("takes the name of a folder, got ''")
+    return Path(text)
 
 
 def write_file(path: Path, content: bytes) -> None:
