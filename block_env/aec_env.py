@@ -29,7 +29,7 @@ from block_env.keywords import (
     check_seed,
 )
 from block_env.observation import encode_game, layout, layout_table
-from block_env.recording import PathLike, Recorder, player_names
+from block_env.recording import PathLike, Recorder
 from block_env.spaces import action_space, observation_space
 from block_env.state import NO_REASON, new_states
 from block_env.state_vector import state_space, state_vectors
@@ -98,7 +98,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.max_cycles = check_max_cycles(max_cycles)
         self.render_mode = check_render_mode(render_mode)
         self._window: Any = None
-        self._recorder = None if record is None else Recorder(record, self.rules, lambda _: player_names(self.rules))
+        self._recorder = None if record is None else Recorder(record, self.rules)
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.observation_spaces = {
             agent: observation_space(self.rules, history, mask_in) for agent in self.possible_agents

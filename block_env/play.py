@@ -16,7 +16,7 @@ from block_env.game import Game, snapshot
 from block_env.keywords import check_history, check_reward, is_whole
 from block_env.observation import encode_games, layout, layout_table
 from block_env.policy import Policy, as_array, choose
-from block_env.recording import PathLike, Recorder, player_names
+from block_env.recording import PathLike, Recorder
 from block_env.state import BLOCKED, NO_REASON, new_states
 from block_env.variants import Rules, resolve, rules_table
 
@@ -179,7 +179,7 @@ class Games:
     def _open_record(self, record: PathLike | Recorder | None) -> Recorder | None:
         if record is None or isinstance(record, Recorder):
             return record
-        return Recorder(record, self.rules, lambda _: player_names(self.rules))
+        return Recorder(record, self.rules)
 
     def _first_seeds(self, rows: NDArray[np.int64]) -> list[int | None]:
         """The seeds of games that are the first of their streams; of one seed for all, only the first game is."""

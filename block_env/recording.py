@@ -87,6 +87,8 @@ class _Journal:
         self._file.truncate(0)
 
     def add(self, game: bytes) -> None:
+        if self._is_foreign():
+            return
         text = b"\n" + game if self._size else game
         self._file.write(text)
         self._file.flush()
@@ -102,13 +104,17 @@ class _Journal:
         self._pending = 0
 
     def close(self) -> None:
-        if os.getpid() != self._process:  # a forked child: the games are its parent's
+        if self._is_foreign():
             return
         if self._pending:
             self._publish()
         with contextlib.suppress(OSError):
             self._beside.unlink()
         self._file.close()
+
+    def _is_foreign(self) -> bool:
+        """Whether this is a forked child: the file is its parent's."""
+        return os.getpid() != self._process
 
 
 # The games ------------------------------------------------------------------------------------------------------------
@@ -146,12 +152,15 @@ class Recorder:
     Args:
         file: where to write them, or its path.
         rules: what is played.
-        names: who sits where in the game of a row, asked for when it starts; they may be of any kind of text.
+        names: who sits where in the game of a row, asked for when it starts; they may be of any kind of text. None:
+            ``player_0``, …
     """
 
-    def __init__(self, file: RecordFile | PathLike, rules: Rules, names: Callable[[int], Sequence[str]]) -> None:
+    def __init__(
+        self, file: RecordFile | PathLike, rules: Rules, names: Callable[[int], Sequence[str]] | None = None
+    ) -> None:
         self._file = file if isinstance(file, RecordFile) else RecordFile(file)
-        self._rules, self._names = rules, names
+        self._rules, self._names = rules, names or _Players(rules)
         self._games: dict[int, _Game] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -283,6 +292,11 @@ def _one_line(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in str(name)).strip() or "?"
 
 
-def player_names(rules: Rules) -> tuple[str, ...]:
-    """The names of seats whose players nobody has named: ``player_0``, …"""
-    return tuple(f"player_{seat}" for seat in range(rules.num_players))
+class _Players:
+    """The names of seats whose players nobody has named, in every game."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._names = [f"player_{seat}" for seat in range(rules.num_players)]
+
+    def __call__(self, row: int) -> list[str]:
+        return self._names
