@@ -18,6 +18,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from block_env import rules as kernels
 from block_env.actions import check_action
+from block_env.batch import Batch
 from block_env.deals import Setup, illegal_action, start_games, stream_keys
 from block_env.game import Game, snapshot
 from block_env.keywords import (
@@ -28,12 +29,12 @@ from block_env.keywords import (
     check_reward,
     check_seed,
 )
-from block_env.observation import encode_game, layout, layout_table
+from block_env.observation import encode_one
 from block_env.recording import PathLike, Recorder
 from block_env.spaces import action_space, observation_space
 from block_env.state import NO_REASON, new_states
 from block_env.state_vector import state_space, state_vectors
-from block_env.variants import Rules, resolve, rules_table
+from block_env.variants import Rules, resolve
 
 Observation = dict[str, NDArray[Any]] | NDArray[np.float32]
 _ROW = np.zeros(1, np.int64)
@@ -106,11 +107,10 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.action_spaces = {agent: action_space(self.rules) for agent in self.possible_agents}
         self.state_space = state_space(self.rules)
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self._rules, self._places = rules_table(self.rules), layout_table(self.rules, history)
-        self._size, self._num_actions = layout(self.rules, history).size, self.rules.num_actions
-        self._points = int(reward == "points")  # Numba types an int faster than a bool
+        self._num_actions = self.rules.num_actions
         self._states = new_states(1)
-        self._rewards = np.zeros(self.rules.num_players, np.float32)
+        self._bound: Batch | None = None
+        self._tells = mask_in == "info" or render_mode == "human"
         self._started = False
 
     def __getattr__(self, name: str) -> Any:
@@ -159,7 +159,8 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._after_turn()
+        self._paid = False
+        self._give_turn(self._states["to_play"].item())
 
     def step(self, action: Any) -> None:
         """Play one action of the agent to move, or take a finished agent out with ``None``.
@@ -177,16 +178,19 @@ class BlockEnv(AECEnv[str, Any, Any]):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        chosen = check_action(action, self.rules.max_pip)
-        reason = kernels.step_game(self._states, self._rules, chosen, self._points, self._rewards)
-        if reason < 0:
-            self._refuse(chosen)
+        if type(action) is not int or not 0 <= action < self._num_actions:
+            action = check_action(action, self.rules.max_pip)
+        outcome = kernels.step_one((self._bound or self._bind()).address, action)
+        if outcome < 0:
+            self._refuse(action)
             return
+        mover, reason = (outcome >> 2) - 1, outcome & 3
         if self._recorder is not None:
-            self._recorder.turn(self._states, _ROW, (chosen,), (reason,))
+            self._recorder.turn(self._states, _ROW, (action,), (reason,))
         self._cumulative_rewards[agent] = 0.0
-        self._pay(reason)
-        self._after_turn()
+        if reason or self._paid:
+            self._pay(reason)
+        self._give_turn(mover)
 
     def observe(self, agent: str) -> Observation:
         """What this agent sees, at any time, after the end too; its mask is all zero unless it is to move."""
@@ -230,10 +234,6 @@ class BlockEnv(AECEnv[str, Any, Any]):
             self._window.close()
             self._window = None
 
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self.render()
-
     def _too_early(self, call: str) -> Exception:
         return ResetNeeded(f"reset() needs to be called before {call}.")
 
@@ -244,26 +244,31 @@ class BlockEnv(AECEnv[str, Any, Any]):
             raise ValueError(f"agent: takes one of {', '.join(self.possible_agents)}, got {agent!r}") from None
 
     def _encode(self, agent: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        vector, mask = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
-        encode_game(self._states, self._rules, self._places, self._seat(agent), vector, mask)
+        batch = self._bound or self._bind()
+        encode_one(batch.address, self._seat(agent))
+        vector, mask = self._vector.copy(), self._mask.copy()
         if self.terminations.get(agent, True) or self.truncations.get(agent, True):
             mask[:] = 0
         return vector, mask
+
+    def _bind(self) -> Batch:
+        batch = Batch.of(self._states, self.rules, self.history, self.reward == "points", redeal=False)
+        self._vector, self._mask = batch.observation[0], batch.action_mask[0]
+        self._bound = batch
+        return batch
 
     def _refuse(self, action: int) -> None:
         raise illegal_action(self._states[0], self.rules, action)
 
     def _pay(self, reason: int) -> None:
         """Give out the step's rewards; only the end of a round pays any."""
-        if reason == NO_REASON:
-            self.rewards = dict.fromkeys(self.agents, 0.0)
-            return
-        self.rewards = dict(zip(self.agents, self._rewards.tolist(), strict=True))
+        self._paid = reason != NO_REASON
+        paid = (self._bound or self._bind()).rewards[0].tolist() if self._paid else [0.0] * len(self.agents)
+        self.rewards = dict(zip(self.agents, paid, strict=True))
         self._accumulate_rewards()
 
-    def _after_turn(self) -> None:
-        """It is the next agent's turn; or the end for all, when the game or the time is over."""
-        mover = self._states["to_play"].item()
+    def _give_turn(self, mover: int) -> None:
+        """It is this seat's turn; or (-1, or when the time is over) the end for all."""
         if mover < 0:
             self._end(self.terminations)
         elif self.max_cycles is not None and self._states["turns"].item() >= self.max_cycles:
@@ -272,18 +277,22 @@ class BlockEnv(AECEnv[str, Any, Any]):
             self._end(self.truncations)
         else:
             self.agent_selection = self.possible_agents[mover]
-            self._give_masks()
-            self._show()
+            if self._tells:
+                self._tell()
 
     def _end(self, ends: dict[str, bool]) -> None:
         ends.update(dict.fromkeys(self.agents, True))
         self.agent_selection = self.agents[0]  # the first to be taken out
-        self._give_masks()
-        self._show()
+        self._tell()
+
+    def _tell(self) -> None:
+        """What follows each turn by itself: the masks in the infos, the window."""
+        if self.mask_in == "info":
+            self._give_masks()
+        if self.render_mode == "human":
+            self.render()
 
     def _give_masks(self) -> None:
-        if self.mask_in != "info":
-            return
         self.infos = {agent: {"action_mask": np.zeros(self._num_actions, np.int8)} for agent in self.agents}
         mover = self.agent_selection
         self.infos[mover]["action_mask"] = self._encode(mover)[1]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from block_env.observation import encode_games, layout, layout_table
+from block_env.observation import observe
 from block_env.policy import Policy, has_probabilities, needs_history, probabilities
-from block_env.variants import Rules, rules_table
+from block_env.variants import Rules
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def decisions(
         ValueError: a policy gives something else than actions or odds.
     """
     found: list[Decision | None] = [None] * len(states)
-    mask = _seen(states, rules, False)[1]
+    _, mask = observe(states, rules, np.arange(len(states)), np.full(len(states), -1))
     free = np.flatnonzero(mask.sum(axis=1) > 1)
     if not free.size:
         return found
@@ -75,19 +75,10 @@ def decisions(
 def _ask(
     policy: Policy, states: NDArray[Any], rules: Rules, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    observation, mask = _seen(states, rules, needs_history(policy))
+    count = len(states)
+    observation, mask = observe(states, rules, np.arange(count), np.full(count, -1), needs_history(policy))
     odds = probabilities(policy, observation, mask, np.random.default_rng(seed))
     return odds, policy.scores(observation, mask) if kind(policy) == "scores" else None  # type: ignore[attr-defined]
-
-
-def _seen(states: NDArray[Any], rules: Rules, history: bool) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """What the seat to move sees in each game: float32 [N, D] and int8 [N, A]."""
-    count = len(states)
-    observation = np.zeros((count, layout(rules, history).size), np.float32)
-    mask = np.zeros((count, rules.num_actions), np.int8)
-    movers = np.full(count, -1)
-    encode_games(states, rules_table(rules), layout_table(rules, history), np.arange(count), movers, observation, mask)
-    return observation, mask
 
 
 def _differ(odds: NDArray[np.float64], played: NDArray[np.bool_]) -> float:

@@ -10,11 +10,12 @@ from gymnasium import logger
 from numpy.typing import NDArray
 
 from block_env import rules as kernels
+from block_env._bits import count_ones, lowest_one
 from block_env._compile import Array, Int, Record, kernel
 from block_env.deals import Setup, illegal_action, start_games, stream_keys
 from block_env.game import snapshot
 from block_env.keywords import check_history, check_max_cycles, check_reward, is_whole
-from block_env.observation import encode_games, layout, layout_table
+from block_env.observation import encode_games, layout, layout_table, observe
 from block_env.opponents import OPPONENTS, make
 from block_env.policy import Policy, choose, needs_history
 from block_env.recording import PathLike, Recorder
@@ -24,6 +25,7 @@ from block_env.variants import Rules, resolve, rules_table
 Observation = dict[str, NDArray[Any]] | NDArray[np.float32]
 Opponent = str | Policy
 _NO_SETUP = Setup()
+_NO_TILES = np.uint64(0)
 _NO_LIMIT = np.iinfo(np.int32).max
 
 
@@ -121,7 +123,6 @@ class LearnerGames:
         self._rewards = np.zeros((num_games, self.rules.num_players), np.float32)
         self._done = np.zeros(num_games, np.bool_)
         self._reasons = np.zeros(num_games, np.int8)
-        self._movers = np.full(num_games, -1)  # stands for the seats to move
         self._seeds: list[int | None] = [None] * num_games  # what a stream was started with, if that is known
         self._recorder = None if record is None else Recorder(record, self.rules, self._names)
 
@@ -162,6 +163,41 @@ class LearnerGames:
 
         Where the game is over before that, any action hands over its reward and end; the mask shows the pass.
         """
+        self._deal(rows, setup)
+        self._go_on(rows, rng)
+        self._begin(rows)
+
+    def step(
+        self,
+        rows: NDArray[np.int64],
+        actions: NDArray[np.int64],
+        rng: np.random.Generator,
+        over: NDArray[np.int64] | None = None,
+    ) -> Outcome:
+        """Play the learners' actions (int64 [n], in the action space) in running rows, then up to their next turns.
+
+        Args:
+            rows: which run.
+            actions: one for each of them.
+            rng: the opponents' chance.
+            over: other rows, in which a new episode starts meanwhile, as by :meth:`reset`.
+        """
+        legal, going = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
+        if judge(self.states, rows, actions, self.action_mask, self._limit, legal, going):
+            self._warn(rows[~legal], actions[~legal])
+            self._record_illegal(rows[~legal], actions[~legal])
+        self.running[rows] = False
+        played = rows[going]
+        self._play(played, actions[going])
+        if over is None or not over.size:
+            self._go_on(played, rng)
+        else:
+            self._deal(over, _NO_SETUP)
+            self._go_on(np.concatenate([played, over]), rng)
+            self._begin(over)
+        return self._settle(rows, legal)
+
+    def _deal(self, rows: NDArray[np.int64], setup: Setup) -> None:
         start_games(self.states, self.rules, rows, setup)
         if self.seat is None:
             kernels.draw_lots(self.states, self._rules, rows, self.learner)
@@ -172,21 +208,10 @@ class LearnerGames:
         self.running[rows] = False
         if self._recorder is not None:
             self._recorder.begin(self.states, rows, [self._seeds[row] for row in rows], setup != _NO_SETUP)
-        self._go_on(rows, rng)
+
+    def _begin(self, rows: NDArray[np.int64]) -> None:
         self.running[rows] = True
         show_early_ends(self.states, rows, self._limit, self.action_mask)
-
-    def step(self, rows: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator) -> Outcome:
-        """Play the learners' actions (int64 [n], in the action space) in running rows, then up to their next turns."""
-        legal, going = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
-        if judge(self.states, rows, actions, self.action_mask, self._limit, legal, going):
-            self._warn(rows[~legal], actions[~legal])
-            self._record_illegal(rows[~legal], actions[~legal])
-        self.running[rows] = False
-        played = rows[going]
-        self._play(played, actions[going])
-        self._go_on(played, rng)
-        return self._settle(rows, legal)
 
     def _settle(self, rows: NDArray[np.int64], legal: NDArray[np.bool_]) -> Outcome:
         count = len(rows)
@@ -198,20 +223,23 @@ class LearnerGames:
 
     def _go_on(self, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
         """Let the others play until it is the learner's turn or the end, and look at the game with its eyes."""
-        waiting = self._book(rows)
+        waiting, actions, asked = self._book(rows)
         while waiting.size:
-            self._look(waiting, self._movers[: len(waiting)])
-            self._play(waiting, self._choose(waiting, rng))
-            waiting = self._book(waiting)
+            self._choose(waiting, actions, asked, rng)
+            self._play(waiting, actions)
+            waiting, actions, asked = self._book(waiting)
         self._look(rows, self.learner[rows])
 
     def _book(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        waiting = np.empty(len(rows), np.int64)
-        count = book(self.states, rows, self.learner, self._limit, self._rewards, self._owed, waiting)
-        return waiting[:count]
+        """The rows in which another is to move, its action where it has no choice, and else which policy is asked."""
+        turns = np.empty((3, len(rows)), np.int64)
+        games = self.states, rows, self.learner, self._limit
+        count = book(*games, self._seating, self.rules.num_actions - 1, self._rewards, self._owed, turns)
+        return turns[:, :count]
 
     def _look(self, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
-        encode_games(self.states, self._rules, self._places, rows, seats, self.observation, self.action_mask)
+        buffers = self.observation, self.action_mask
+        encode_games(self.states, self._rules, self._places, rows, seats, rows, *buffers)
 
     def _play(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         kernels.step_games(
@@ -220,17 +248,16 @@ class LearnerGames:
         if self._recorder is not None:
             self._recorder.turn(self.states, rows, actions, self._reasons[rows])
 
-    def _choose(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """The opponents' choices, one call a policy; forced moves are made without asking."""
-        actions, asked = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        whom_to_ask(self.states, rows, self.learner, self._seating, self.action_mask, actions, asked)
+    def _choose(
+        self, rows: NDArray[np.int64], actions: NDArray[np.int64], asked: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """Ask the opponents, one call a policy; forced moves (``asked`` is -1) are made without."""
         for index, policy in enumerate(self._policies):
             mine = np.flatnonzero(asked == index)
             if mine.size:
-                where = rows[mine]
-                actions[mine] = choose(policy, self.observation[where], self.action_mask[where], rng)
+                seen = observe(self.states, self.rules, rows[mine], np.full(len(mine), -1), self._history)
+                actions[mine] = choose(policy, *seen, rng)
         self._check_choices(rows, actions)
-        return actions
 
     def _check_choices(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         wrong = kernels.first_illegal(self.states, self._rules, rows, actions)
@@ -295,35 +322,39 @@ def judge(states: Array, rows: Array, actions: Array, masks: Array, limit: Int, 
 
 
 @kernel
-def book(states: Array, rows: Array, learner: Array, limit: Int, rewards: Array, owed: Array, waiting: Array) -> Int:
-    """Add what the last turn paid the learners to what they are owed.
+def book(
+    states: Array,
+    rows: Array,
+    learner: Array,
+    limit: Int,
+    seating: Array,
+    last: Int,
+    rewards: Array,
+    owed: Array,
+    turns: Array,
+) -> Int:
+    """Add what the last turn paid the learners to what they are owed; who is to move in how many other rows.
 
-    Into ``waiting`` (int64 [n]) go the rows in which another is to move; how many.
+    Into ``turns`` (int64 [3, n]) go these rows; the action of the seat to move, if one only is legal (``last``: the
+    pass); and which policy chooses else, by ``seating`` (int64 [seats], from the learner on), or -1.
     """
-    count = 0
+    count, seats = 0, len(seating)
     for row in rows:
-        owed[row] += rewards[row, learner[row]]
-        if states[row].to_play != learner[row] and not at_end(states[row], limit):
-            waiting[count] = row
-            count += 1
+        state, seat = states[row], learner[row]
+        owed[row] += rewards[row, seat]
+        mover = np.int64(state.to_play)
+        if mover == seat or at_end(state, limit):
+            continue
+        left, right = state.legal_left, state.legal_right
+        turns[0, count], turns[1, count], turns[2, count] = row, last, -1
+        if left != _NO_TILES:
+            turns[1, count] = lowest_one(left)
+        elif right != _NO_TILES:
+            turns[1, count] = last // 2 + lowest_one(right)
+        if count_ones(left) + count_ones(right) > 1:
+            turns[2, count] = seating[mover - seat if mover >= seat else mover - seat + seats]
+        count += 1
     return count
-
-
-@kernel
-def whom_to_ask(
-    states: Array, rows: Array, learner: Array, seating: Array, masks: Array, actions: Array, asked: Array
-) -> None:
-    """Into ``asked`` (int64 [n]) the policy at the seat to move, by ``seating`` (int64 [seats], from the learner on).
-
-    Where only one action is legal, -1; it is then in ``actions`` (int64 [n]).
-    """
-    for k in range(len(rows)):
-        row, choices = rows[k], 0
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                actions[k] = action
-                choices += 1
-        asked[k] = seating[(states[row].to_play - learner[row]) % len(seating)] if choices > 1 else -1
 
 
 @kernel

@@ -13,14 +13,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
-from block_env._compile import Array, Int, Record, Word, kernel
+from block_env._bits import pointer, write_flags
+from block_env._compile import Array, Int, Record, Word, inlined, kernel
 from block_env.actions import decode_action
-from block_env.tiles import BIT, Tile, tiles
-from block_env.variants import SINGLE_ROUND_SCALE, Rules
+from block_env.state import BATCH, STATE
+from block_env.tiles import Tile, tiles
+from block_env.variants import RULES_RECORD, SINGLE_ROUND_SCALE, Rules, rules_table
 
-_NO_TILES = np.uint64(0)
+_NO_TILES, _ONE = np.uint64(0), np.uint64(1)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ _HISTORY = (
 LAYOUT_RECORD = np.dtype(
     (
         np.record,
-        [(name, "<i4") for name in ("size", "hand", "laid", "left_end", "right_end", "tiles_left", "lacks", "opener")]
+        [(name, "<i4") for name in ("width", "hand", "laid", "left_end", "right_end", "tiles_left", "lacks", "opener")]
         + [(name, "<i4") for name in ("to_play", "passes", "scores", "history", "turn_size", "num_pips")]
         + [("tiles_unit", "<f4"), ("score_unit", "<f4"), ("drawn_unit", "<f4")],
     )
@@ -145,7 +148,7 @@ def layout_table(rules: Rules, history: bool = False) -> NDArray[Any]:
     row = table[0]
     for part in parts.slices:
         row[part.name] = part.start
-    row.size = parts.size
+    row.width = parts.size
     row.history = parts["history"].start if history else -1
     row.turn_size = parts["history"].shape[1] if history else 0
     row.num_pips = rules.max_pip + 1
@@ -157,93 +160,175 @@ def layout_table(rules: Rules, history: bool = False) -> NDArray[Any]:
 # Encoder --------------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def encode_tiles(bits: Word, count: Int, out: Array, start: Int) -> None:
-    for tile in range(count):
-        out[start + tile] = 1.0 if bits & BIT[tile] != _NO_TILES else 0.0
+@inlined
+def write_bits(bits: Word, count: Int, out: Array, at: Int) -> Int:
+    """Write the lowest ``count`` bits as numbers from ``at`` on; the place after them.
+
+    Eight at a time: up to 7 places more get a 0, and whoever calls writes afterwards what stands in them.
+    """
+    for byte in range((count + 7) // 8):
+        write_flags(out, np.uint64(at + 8 * byte), bits >> np.uint64(8 * byte))
+    return at + count
+
+
+@inlined
+def clockwise(seat: Int, steps: Int, players: Int) -> Int:
+    """The seat ``steps`` seats on (fewer than there are); a division would cost more than all else here."""
+    other = seat + steps
+    return other - players if other >= players else other
 
 
 @kernel
-def encode_history(state: Record, rules: Record, places: Record, seat: Int, out: Array) -> None:
+def encode_history(state: Record, rules: Record, places: Record, seat: Int, out: Array, at: Int) -> None:
     """One row a turn: seat, tile, left, right, passed, drawn; the packing is :func:`block_env.state.unpack_ply`'s."""
     players, count = rules.num_players, rules.num_tiles
+    for place in range(at + places.history, at + places.width):
+        out[np.uint64(place)] = 0.0
     for ply in range(state.plies):
         turn = np.int64(state.history[ply])
         action, drawn, mover, passed = turn & 127, turn >> 7 & 63, turn >> 13 & 3, turn >> 15
-        at = places.history + ply * places.turn_size
-        out[at + (mover - seat) % players] = 1.0
+        row = at + places.history + ply * places.turn_size
+        out[row + (mover - seat) % players] = 1.0
         if action < 2 * count:
-            out[at + players + action % count] = 1.0
-            out[at + players + count + action // count] = 1.0
-        out[at + players + count + 2] = passed
-        out[at + players + count + 3] = drawn / places.drawn_unit
+            out[row + players + action % count] = 1.0
+            out[row + players + count + action // count] = 1.0
+        out[row + players + count + 2] = passed
+        out[row + players + count + 3] = drawn / places.drawn_unit
 
 
-@kernel
-def encode(state: Record, rules: Record, places: Record, seat: Int, out: Array) -> None:
-    """Write what ``seat`` sees into ``out`` (float32 [D])."""
-    players, count, pips = rules.num_players, rules.num_tiles, places.num_pips
-    out[:] = 0.0
-    encode_tiles(state.hands[seat], count, out, places.hand)
-    if state.left >= 0:
-        out[places.left_end + state.left] = 1.0
-        out[places.right_end + state.right] = 1.0
+@inlined
+def encode(
+    state: Record, rules: Record, places: Record, seat: Int, out: Array, at: Int, players: Int, count: Int, pips: Int
+) -> None:
+    """Write what ``seat`` sees into ``out`` (float32 [n]) from ``at`` on, in the order of the layout."""
+    start, sides, opened = at, np.int64(rules.num_sides), state.left >= 0
+    at = write_bits(state.hands[np.uint64(seat)], count, out, at)
     for relative in range(players):
-        other = (seat + relative) % players
-        encode_tiles(state.laid[other], count, out, places.laid + relative * count)
-        out[places.tiles_left + relative] = state.tiles_left[other] / places.tiles_unit
-        if state.lacks[other]:
-            for pip in range(pips):
-                if np.int64(state.lacks[other]) >> pip & 1:
-                    out[places.lacks + relative * pips + pip] = 1.0
-        out[places.scores + relative] = state.scores[other % rules.num_sides] / places.score_unit
-    out[places.opener + (state.opener - seat) % players] = 1.0
-    if state.to_play >= 0:
-        out[places.to_play + (state.to_play - seat) % players] = 1.0
-    out[places.passes] = state.passes / players
+        at = write_bits(state.laid[np.uint64(clockwise(seat, relative, players))], count, out, at)
+    at = write_bits(_ONE << np.uint64(state.left) if opened else _NO_TILES, pips, out, at)
+    at = write_bits(_ONE << np.uint64(state.right) if opened else _NO_TILES, pips, out, at)
+    for relative in range(players):
+        other = np.uint64(clockwise(seat, relative, players))
+        out[np.uint64(at + relative)] = state.tiles_left[other] / places.tiles_unit
+    at += players
+    for relative in range(players):
+        at = write_bits(np.uint64(state.lacks[np.uint64(clockwise(seat, relative, players))]), pips, out, at)
+    for relative in range(players):
+        other = clockwise(seat, relative, players)
+        side = np.uint64(other - sides if other >= sides else other)
+        out[np.uint64(at + relative)] = other == state.opener
+        out[np.uint64(at + players + relative)] = other == state.to_play
+        out[np.uint64(at + 2 * players + 1 + relative)] = state.scores[side] / places.score_unit
+    out[np.uint64(at + 2 * players)] = state.passes / players
     if places.history >= 0:
-        encode_history(state, rules, places, seat, out)
+        encode_history(state, rules, places, seat, out, start)
 
 
-@kernel
-def encode_mask(state: Record, rules: Record, seat: Int, mask: Array) -> None:
-    """Write the legal actions into ``mask`` (int8 [A]): all zero for a seat that is not to move."""
-    count = rules.num_tiles
-    mask[:] = 0
-    if seat != state.to_play:
-        return
-    left, right = state.legal_left, state.legal_right
-    mask[2 * count] = (left | right) == _NO_TILES
-    for tile in range(count):
-        mask[tile] = left & BIT[tile] != _NO_TILES
-        mask[count + tile] = right & BIT[tile] != _NO_TILES
+@inlined
+def encode_mask(state: Record, seat: Int, mask: Array, at: Int, count: Int) -> None:
+    """Write the legal actions into ``mask`` (int8 [n]) from ``at`` on: all zero for a seat that is not to move."""
+    mine = seat == state.to_play
+    left, right = (state.legal_left, state.legal_right) if mine else (_NO_TILES, _NO_TILES)
+    whole = 8 * (count // 8)  # no place beyond the mask may be touched
+    write_bits(left, whole, mask, at)
+    write_bits(right, whole, mask, at + count)
+    for tile in range(whole, count):
+        mask[np.uint64(at + tile)] = (left >> np.uint64(tile)) & _ONE
+        mask[np.uint64(at + count + tile)] = (right >> np.uint64(tile)) & _ONE
+    mask[np.uint64(at + 2 * count)] = mine and (left | right) == _NO_TILES
+
+
+@inlined
+def encode_rows(
+    states: Array,
+    rules: Array,
+    places: Array,
+    rows: Array,
+    seats: Array,
+    into: Array,
+    observations: Array,
+    masks: Array,
+    players: Int,
+    count: Int,
+    pips: Int,
+) -> None:
+    width, actions = observations.shape[1], masks.shape[1]
+    observation, mask = observations.reshape(-1), masks.reshape(-1)
+    for k in range(len(rows)):
+        state, seat, row = states[np.uint64(rows[k])], seats[k], into[k]
+        if seat < 0:
+            seat = max(np.int64(state.to_play), 0)
+        encode(state, rules[0], places[0], seat, observation, row * width, players, count, pips)
+        encode_mask(state, seat, mask, row * actions, count)
 
 
 @kernel
 def encode_games(
-    states: Array, rules: Array, places: Array, rows: Array, seats: Array, observations: Array, masks: Array
+    states: Array,
+    rules: Array,
+    places: Array,
+    rows: Array,
+    seats: Array,
+    into: Array,
+    observations: Array,
+    masks: Array,
 ) -> None:
-    """What ``seats[k]`` sees of the game in row ``rows[k]``, into the same row of both buffers.
+    """What ``seats[k]`` sees of the game in row ``rows[k]``, into row ``into[k]`` of both buffers.
 
-    A seat of -1 stands for the one to move, or where the game is over seat 0.
+    A seat of -1 stands for the one to move, or where the game is over seat 0. The sizes that are played most are
+    written out, so that the compiler knows them: that halves the time.
     """
-    for k in range(len(rows)):
-        state = states[rows[k]]
-        seat = seats[k]
-        if seat < 0:
-            seat = max(np.int64(state.to_play), 0)
-        encode(state, rules[0], places[0], seat, observations[rows[k]])
-        encode_mask(state, rules[0], seat, masks[rows[k]])
+    players, count, pips = np.int64(rules[0].num_players), np.int64(rules[0].num_tiles), np.int64(places[0].num_pips)
+    if players == 2 and count == 28:
+        encode_rows(states, rules, places, rows, seats, into, observations, masks, 2, 28, 7)
+    elif players == 4 and count == 28:
+        encode_rows(states, rules, places, rows, seats, into, observations, masks, 4, 28, 7)
+    else:
+        encode_rows(states, rules, places, rows, seats, into, observations, masks, players, count, pips)
 
 
 @kernel
-def encode_game(states: Array, rules: Array, places: Array, seat: Int, observation: Array, mask: Array) -> None:
-    """What ``seat`` sees of the game in row 0, into ``observation`` (float32 [D]) and ``mask`` (int8 [A]).
+def encode_batch(address: Int) -> None:
+    """What is seen in the games of a batch (:mod:`block_env.batch`), as :func:`encode_games`."""
+    batch = carray(pointer(np.uint64(address)), (1,), BATCH)[0]
+    states = carray(pointer(np.uint64(batch.states)), (batch.num_games,), STATE)
+    rules = carray(pointer(np.uint64(batch.rules)), (1,), RULES_RECORD)
+    places = carray(pointer(np.uint64(batch.places)), (1,), LAYOUT_RECORD)
+    rows = carray(pointer(np.uint64(batch.rows)), (batch.count,), np.int64)
+    seats = carray(pointer(np.uint64(batch.seats)), (batch.count,), np.int64)
+    observations = carray(pointer(np.uint64(batch.observation)), (batch.num_games, batch.width), np.float32)
+    masks = carray(pointer(np.uint64(batch.action_mask)), (batch.num_games, batch.num_actions), np.int8)
+    encode_games(states, rules, places, rows, seats, rows, observations, masks)
 
-    The same as :func:`encode_games` for one game and its seat, at half the cost of the call from Python.
+
+@kernel
+def encode_one(address: Int, seat: Int) -> None:
+    """What a seat sees of the game in row 0 of a batch, into row 0 of its buffers."""
+    batch = carray(pointer(np.uint64(address)), (1,), BATCH)[0]
+    state = carray(pointer(np.uint64(batch.states)), (1,), STATE)[0]
+    rules = carray(pointer(np.uint64(batch.rules)), (1,), RULES_RECORD)[0]
+    places = carray(pointer(np.uint64(batch.places)), (1,), LAYOUT_RECORD)[0]
+    observation = carray(pointer(np.uint64(batch.observation)), (batch.width,), np.float32)
+    mask = carray(pointer(np.uint64(batch.action_mask)), (batch.num_actions,), np.int8)
+    players, count, pips = np.int64(rules.num_players), np.int64(rules.num_tiles), np.int64(places.num_pips)
+    encode(state, rules, places, seat, observation, 0, players, count, pips)
+    encode_mask(state, seat, mask, 0, count)
+
+
+def observe(
+    states: NDArray[Any], rules: Rules, rows: NDArray[np.int64], seats: NDArray[np.int64], history: bool = False
+) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """What ``seats[k]`` sees of the game in row ``rows[k]`` of ``states``; -1 stands for the seat to move.
+
+    Returns:
+        New arrays: observations, float32 [n, D], and masks, int8 [n, A].
     """
-    encode(states[0], rules[0], places[0], seat, observation)
-    encode_mask(states[0], rules[0], seat, mask)
+    count = len(rows)
+    observations = np.empty((count, layout(rules, history).size), np.float32)
+    masks = np.empty((count, rules.num_actions), np.int8)
+    tables = rules_table(rules), layout_table(rules, history)
+    encode_games(states, *tables, rows, seats, np.arange(count), observations, masks)
+    return observations, masks
 
 
 # Decoder --------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from block_env._compile import Array, Int, Record, Word, kernel
+from block_env._bits import count_ones, lowest_one, read_bits
+from block_env._compile import Array, Int, Record, Word, inlined, kernel
 from block_env.observation import layout, layout_table
 from block_env.policy import Policy
 from block_env.tiles import BIT, pips, tiles
@@ -181,40 +182,57 @@ def _action_pips(rules: Rules) -> NDArray[np.int64]:
 
 # Random and greedy ----------------------------------------------------------------------------------------------------
 
+_NO_TILES, _ONE = np.uint64(0), np.uint64(1)
+
+
+@inlined
+def legal_tiles(masks: Array, row: Int) -> tuple[Word, Word]:
+    """The tiles that the row's mask lets be laid at the left and at the right end, as sets."""
+    flat, width = masks.reshape(-1), masks.shape[1]
+    start, half = row * width, width // 2
+    return read_bits(flat, start, half), read_bits(flat, start + half, half)
+
+
+@inlined
+def only_pass(masks: Array, row: Int) -> Int:
+    """The pass, where it is legal; -1 for none. Nothing else is legal then."""
+    last = masks.shape[1] - 1
+    return last if masks[row, last] else -1
+
 
 @kernel
 def nth_legal(masks: Array, uniforms: Array, chosen: Array) -> None:
     """Into ``chosen`` (int64 [B]) the legal action that ``uniforms`` (float64 [B], below 1) falls on, -1 for none."""
+    half = masks.shape[1] // 2
     for row in range(len(masks)):
-        chosen[row] = -1
-        legal = 0
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                legal += 1
-        skip = int(uniforms[row] * legal)
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                if skip == 0:
-                    chosen[row] = action
-                    break
-                skip -= 1
+        left, right = legal_tiles(masks, row)
+        lefts = count_ones(left)
+        skip = np.int64(uniforms[row] * (lefts + count_ones(right)))
+        bits, first = left, 0
+        if skip >= lefts:
+            bits, first, skip = right, half, skip - lefts
+        for _ in range(skip):
+            bits &= bits - _ONE
+        chosen[row] = only_pass(masks, row) if bits == _NO_TILES else first + lowest_one(bits)
 
 
 @kernel
 def heaviest(masks: Array, action_pips: Array, chosen: Array) -> None:
     """Into ``chosen`` (int64 [B]) the legal action that lays the most pips, the lowest of equals; -1 for none."""
+    half = masks.shape[1] // 2
     for row in range(len(masks)):
-        chosen[row] = -1
+        chosen[row] = only_pass(masks, row)
         most: Int = -1
-        for action in range(masks.shape[1]):
-            if masks[row, action] and action_pips[action] > most:
-                chosen[row] = action
-                most = action_pips[action]
+        for end, bits in enumerate(legal_tiles(masks, row)):
+            while bits != _NO_TILES:
+                tile = lowest_one(bits)
+                bits &= bits - _ONE
+                if action_pips[tile] > most:
+                    most = action_pips[tile]
+                    chosen[row] = end * half + tile
 
 
 # Heuristic: what a row says -------------------------------------------------------------------------------------------
-
-_NO_TILES, _ONE = np.uint64(0), np.uint64(1)
 
 WEIGHTS = np.dtype((np.record, [(field.name, "<f8") for field in dataclasses.fields(Weights)]))
 """A :class:`Weights` as the kernels take it."""
@@ -235,46 +253,25 @@ VIEW = np.dtype(
 """One observation as sets of tiles (:mod:`block_env.tiles`); seats are relative."""
 
 
-@kernel
-def count_tiles(bits: Word) -> Int:
-    count = 0
-    while bits != _NO_TILES:
-        bits &= bits - _ONE
-        count += 1
-    return count
-
-
-@kernel
+@inlined
 def count_pips(bits: Word, rules: Record) -> Int:
     total = np.int64(0)
-    for tile in range(rules.num_tiles):
-        if bits & BIT[tile] != _NO_TILES:
-            total += np.int64(rules.low[tile]) + np.int64(rules.high[tile])
+    for place in range(len(rules.pip_bits)):
+        total += count_ones(bits & rules.pip_bits[place]) << place
     return total
 
 
-@kernel
-def read_tiles(row: Array, start: Int, count: Int) -> Word:
-    bits = _NO_TILES
-    for tile in range(count):
-        if row[start + tile] > 0:
-            bits |= BIT[tile]
-    return bits
-
-
-@kernel
+@inlined
 def read_pip(row: Array, start: Int, count: Int) -> Int:
-    for pip in range(count):
-        if row[start + pip] > 0:
-            return pip
-    return -1
+    bits = read_bits(row, start, count)
+    return np.int64(-1) if bits == _NO_TILES else lowest_one(bits)
 
 
-@kernel
+@inlined
 def read_row(row: Array, rules: Record, places: Record, view: Record) -> None:
     """Write what an observation (float32 [D]) says into ``view``."""
     count, num_pips = rules.num_tiles, places.num_pips
-    view.hand = read_tiles(row, places.hand, count)
+    view.hand = read_bits(row, places.hand, count)
     view.left = read_pip(row, places.left_end, num_pips)
     view.right = read_pip(row, places.right_end, num_pips)
     unseen = _NO_TILES
@@ -282,13 +279,13 @@ def read_row(row: Array, rules: Record, places: Record, view: Record) -> None:
         unseen |= rules.suit[pip]
     unseen &= ~view.hand
     for seat in range(rules.num_players):
-        unseen &= ~read_tiles(row, places.laid + seat * count, count)
+        unseen &= ~read_bits(row, places.laid + seat * count, count)
     view.unseen = unseen
     for seat in range(1, rules.num_players):
         read_other(row, rules, places, seat, view)
 
 
-@kernel
+@inlined
 def read_other(row: Array, rules: Record, places: Record, seat: Int, view: Record) -> None:
     """How many tiles another seat holds, and which it may hold."""
     view.tiles_left[seat] = int(row[places.tiles_left + seat] * places.tiles_unit + 0.5)
@@ -302,7 +299,7 @@ def read_other(row: Array, rules: Record, places: Record, seat: Int, view: Recor
 # Heuristic: the score of an action ------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def chance_of_none(candidates: Int, fitting: Int, held: Int) -> Any:
     """The chance that ``held`` tiles, any of ``candidates`` equally likely, are none of the ``fitting`` ones."""
     misses, hands = 1.0, 1.0
@@ -312,21 +309,21 @@ def chance_of_none(candidates: Int, fitting: Int, held: Int) -> Any:
     return misses / hands
 
 
-@kernel
+@inlined
 def pass_chance(view: Record, seat: Int, fitting: Word) -> Any:
     """The chance that another seat holds none of the fitting tiles."""
     may_hold = view.may_hold[seat]
-    return chance_of_none(count_tiles(may_hold), count_tiles(may_hold & fitting), view.tiles_left[seat])
+    return chance_of_none(count_ones(may_hold), count_ones(may_hold & fitting), view.tiles_left[seat])
 
 
-@kernel
+@inlined
 def expected_pips(view: Record, rules: Record, seat: Int) -> Any:
     """The pips that another seat holds, on average."""
     may_hold = view.may_hold[seat]
-    return view.tiles_left[seat] * count_pips(may_hold, rules) / max(count_tiles(may_hold), 1)
+    return view.tiles_left[seat] * count_pips(may_hold, rules) / max(count_ones(may_hold), 1)
 
 
-@kernel
+@inlined
 def pips_less(view: Record, rules: Record, rest: Word) -> Any:
     """How many pips the own side, its hand being ``rest``, is expected to hold less than the others' average side."""
     own, others = float(count_pips(rest, rules)), 0.0
@@ -338,7 +335,7 @@ def pips_less(view: Record, rules: Record, rest: Word) -> Any:
     return others / (rules.num_sides - 1) - own
 
 
-@kernel
+@inlined
 def is_sure(view: Record, rules: Record, rest: Word, suit: Word) -> Int:
     """Whether the own hand, being ``rest``, has a tile of this suit and no opponent can have one."""
     if rest & suit == _NO_TILES:
@@ -349,10 +346,10 @@ def is_sure(view: Record, rules: Record, rest: Word, suit: Word) -> Int:
     return True
 
 
-@kernel
+@inlined
 def own_score(view: Record, rules: Record, weights: Record, rest: Word, left: Word, right: Word) -> Any:
     """The features of the own hand, being ``rest``, when ``left`` and ``right`` are the suits of the two ends."""
-    score = weights.weaker_end * min(count_tiles(rest & left), count_tiles(rest & right))
+    score = weights.weaker_end * min(count_ones(rest & left), count_ones(rest & right))
     if rest & (left | right) == _NO_TILES:
         score += weights.stuck
     if is_sure(view, rules, rest, left):
@@ -362,7 +359,7 @@ def own_score(view: Record, rules: Record, weights: Record, rest: Word, left: Wo
     return score
 
 
-@kernel
+@inlined
 def others_score(view: Record, rules: Record, weights: Record, rest: Word, fitting: Word) -> Any:
     """The features of the unseen tiles, when the own hand is ``rest`` and ``fitting`` tiles can be laid."""
     opponents_pass, partner_passes, all_pass = 0.0, 0.0, 1.0
@@ -374,13 +371,13 @@ def others_score(view: Record, rules: Record, weights: Record, rest: Word, fitti
         else:
             opponents_pass += chance
     score = weights.opponents_pass * opponents_pass + weights.partner_passes * partner_passes
-    score += weights.unseen_fits * count_tiles(view.unseen & fitting)
+    score += weights.unseen_fits * count_ones(view.unseen & fitting)
     if all_pass > 0.0 and rest & fitting == _NO_TILES:
         score += weights.block * all_pass * pips_less(view, rules, rest)
     return score
 
 
-@kernel
+@inlined
 def score_tile(view: Record, rules: Record, weights: Record, tile: Int, at_left: Int) -> Any:
     """What laying a tile at an end is worth: :class:`Weights`, feature by feature."""
     low, high = np.int64(rules.low[tile]), np.int64(rules.high[tile])
@@ -395,7 +392,7 @@ def score_tile(view: Record, rules: Record, weights: Record, tile: Int, at_left:
     return score + others_score(view, rules, weights, rest, rules.suit[left] | rules.suit[right])
 
 
-@kernel
+@inlined
 def score_action(view: Record, rules: Record, weights: Record, action: Int) -> Any:
     if action == 2 * rules.num_tiles:
         return 0.0  # a pass is never one of several
@@ -424,13 +421,16 @@ def best_actions(
     rows: Array, masks: Array, rules: Array, places: Array, weights: Array, views: Array, chosen: Array
 ) -> None:
     """Into ``chosen`` (int64 [B]) the legal action with the highest score, the lowest of equals; -1 for none."""
+    half = masks.shape[1] // 2
     for row in range(len(rows)):
         read_row(rows[row], rules[0], places[0], views[0])
         best = -np.inf
-        chosen[row] = -1
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                score = score_action(views[0], rules[0], weights[0], action)
+        chosen[row] = only_pass(masks, row)
+        for end, bits in enumerate(legal_tiles(masks, row)):
+            while bits != _NO_TILES:
+                tile = lowest_one(bits)
+                bits &= bits - _ONE
+                score = score_tile(views[0], rules[0], weights[0], tile, end == 0)
                 if score > best:
                     best = score
-                    chosen[row] = action
+                    chosen[row] = end * half + tile

@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from block_env import rules as kernels
+from block_env._bits import count_ones, lowest_one
+from block_env._compile import Array, Int, kernel
+from block_env.batch import Batch
 from block_env.deals import IllegalActionError, Seed, Setup, illegal_action, start_games, stream_keys
 from block_env.game import Game, snapshot
 from block_env.keywords import check_history, check_reward, is_whole
-from block_env.observation import encode_games, layout, layout_table
+from block_env.observation import encode_batch, encode_games, layout, layout_table, observe
 from block_env.policy import Policy, as_array, choose
 from block_env.recording import PathLike, Recorder
 from block_env.state import BLOCKED, NO_REASON, new_states
 from block_env.variants import Rules, resolve, rules_table
+
+_NO_TILES = np.uint64(0)
 
 # Batched play ---------------------------------------------------------------------------------------------------------
 
@@ -79,6 +84,8 @@ class Games:
         self.reasons = np.zeros(self.num_games, np.int8)
         self._rewards = np.zeros((self.num_games, self.rules.num_players), np.float32)
         self._done = np.zeros(self.num_games, np.bool_)
+        self._whole: Batch | None = None
+        self._some: Batch | None = None
         self._seed_streams(seed)
         self._recorder = self._open_record(record)
         self.reset()
@@ -132,21 +139,23 @@ class Games:
             ValueError: ``actions`` is not whole numbers of that shape.
         """
         chosen = self._all if rows is None else self._check_rows(rows, once=True)
-        chosen_actions = self._check_actions(actions, chosen)
-        kernels.step_games(
-            self.states,
-            self._rules,
-            chosen,
-            chosen_actions,
-            self.reward == "points",
-            self.auto_reset and self._recorder is None,
-            self._rewards,
-            self._done,
-            self.reasons,
-        )
+        given = actions if type(actions) is np.ndarray else as_array(actions)
+        if given.dtype.kind not in "iu" or given.shape != chosen.shape:
+            takes = f"whole numbers, int [{len(chosen)}]"
+            raise ValueError(f"actions: takes {takes}, got {given.dtype} {list(given.shape)}")
+        batch = (self._whole if rows is None else self._some) or self._bind(whole=rows is None)
+        count = len(chosen)
+        batch.actions[:count] = given
+        if rows is not None:
+            batch.rows[:count] = chosen
+            batch.part(count)
+        wrong = kernels.step_batch(batch.address)
+        if wrong >= 0:
+            where = chosen[wrong]
+            raise illegal_action(self.states[where], self.rules, given[wrong], f" in game {where}")
         if self._recorder is not None:
-            self._record(self._recorder, chosen, chosen_actions)
-        self._observe(chosen)
+            self._record(self._recorder, chosen, batch.actions[:count])
+        encode_batch(batch.address)
         return self._rewards, self._done
 
     def observe(self, rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -157,12 +166,7 @@ class Games:
         """
         chosen = self._check_rows(rows)
         viewers = self._check_seats(seats, len(chosen))
-        count = len(chosen)
-        observation = np.zeros((count, self.layout.size), np.float32)
-        action_mask = np.zeros((count, self.rules.num_actions), np.int8)
-        places = np.arange(count)  # a game may be there twice, seen from two seats
-        encode_games(self.states[chosen], self._rules, self._places, places, viewers, observation, action_mask)
-        return observation, action_mask
+        return observe(self.states, self.rules, chosen, viewers, self.history)
 
     def snapshot(self, index: int) -> Game:
         """The whole truth about one game, readable (:class:`block_env.game.Game`); a ValueError if there is none."""
@@ -174,7 +178,18 @@ class Games:
         """Close the record, if there is one."""
         if self._recorder is not None:
             self._recorder.close()
-            self._recorder = None
+            self._recorder = self._whole = self._some = None
+
+    def _bind(self, whole: bool) -> Batch:
+        """Bind the buffers, for calls about all games or about some of them."""
+        names = {"observation": self.observation, "action_mask": self.action_mask, "reasons": self.reasons}
+        redeal = self.auto_reset and self._recorder is None
+        points = self.reward == "points"
+        batch = Batch.of(
+            self.states, self.rules, self.history, points, redeal, rewards=self._rewards, done=self._done, **names
+        )
+        self._whole, self._some = (batch, self._some) if whole else (self._whole, batch)
+        return batch
 
     def _open_record(self, record: PathLike | Recorder | None) -> Recorder | None:
         if record is None or isinstance(record, Recorder):
@@ -204,8 +219,9 @@ class Games:
         self._seeds: dict[int, Any] = dict(enumerate([seed] if seed is None or is_whole(seed) else seed))  # type: ignore[arg-type]
 
     def _observe(self, rows: NDArray[np.int64]) -> None:
-        movers = np.full(len(rows), -1, np.int64)
-        encode_games(self.states, self._rules, self._places, rows, movers, self.observation, self.action_mask)
+        movers = np.full(len(rows), -1)
+        buffers = self.observation, self.action_mask
+        encode_games(self.states, self._rules, self._places, rows, movers, rows, *buffers)
 
     def _check_rows(self, rows: NDArray[Any], once: bool = False) -> NDArray[np.int64]:
         chosen = as_array(rows)
@@ -226,16 +242,6 @@ class Games:
 
     def _in_range(self, rows: NDArray[Any]) -> bool:
         return bool(rows.min() >= 0 and rows.max() < self.num_games)
-
-    def _check_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = as_array(actions)
-        if given.dtype.kind not in "iu" or given.shape != rows.shape:
-            raise ValueError(f"actions: takes whole numbers, int [{len(rows)}], got {given.dtype} {list(given.shape)}")
-        chosen = given.astype(np.int64, copy=False)
-        wrong = kernels.first_illegal(self.states, self._rules, rows, chosen)
-        if wrong >= 0:
-            raise illegal_action(self.states[rows[wrong]], self.rules, given[wrong], f" in game {rows[wrong]}")
-        return chosen
 
 
 UNITS = ("round", "match")
@@ -294,15 +300,13 @@ def play_out(
         np.zeros(len(policies), np.int64),
         np.zeros(len(policies)),
     )
-    rngs = rng.spawn(len(policies))
+    rngs, seats_of = rng.spawn(len(policies)), np.ascontiguousarray(seating, np.int64)
     live = np.flatnonzero(games.to_play >= 0)
     while live.size:
-        actions = _choose(games, policies, seating[live, games.to_play[live]], rngs, live, tally)
+        actions = _choose(games, policies, seats_of, rngs, live, tally)
         rewards, done = games.step(actions, live)
-        tally.points[live] += rewards[live]
-        tally.rounds[live] += games.reasons[live] != NO_REASON
-        tally.blocked[live] += games.reasons[live] == BLOCKED
-        live = live[~done[live] if unit == "match" else games.reasons[live] == NO_REASON]
+        sums = tally.points, tally.rounds, tally.blocked
+        live = live[: book(live, rewards, games.reasons, done, unit == "match", *sums)]
     tally.winners[:] = games.states["winner" if unit == "match" else "last_winner"]
     return tally
 
@@ -310,24 +314,72 @@ def play_out(
 def _choose(
     games: Games,
     policies: Sequence[Policy],
-    who: NDArray[np.integer[Any]],
+    seating: NDArray[np.int64],
     rngs: list[np.random.Generator],
     rows: NDArray[np.int64],
     tally: Tally,
 ) -> NDArray[np.int64]:
     """One action for each row: the only legal one, or what the policy sitting there chooses."""
-    masks = games.action_mask[rows]
-    actions: NDArray[np.int64] = masks.argmax(axis=1)
-    free = masks.sum(axis=1) > 1
+    actions, asked = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    whom_to_ask(games.states, rows, seating, games.rules.num_actions - 1, actions, asked)
     for index, policy in enumerate(policies):
-        mine = free & (who == index)
-        if not mine.any():
+        mine = np.flatnonzero(asked == index)
+        if not mine.size:
             continue
+        where = rows[mine]
+        seen = games.observation.take(where, axis=0), games.action_mask.take(where, axis=0)
         start = time.perf_counter()
-        actions[mine] = choose(policy, games.observation[rows[mine]], masks[mine], rngs[index])
+        actions[mine] = choose(policy, *seen, rngs[index])
         tally.seconds[index] += time.perf_counter() - start
-        tally.decisions[index] += int(mine.sum())
+        tally.decisions[index] += len(mine)
     return actions
+
+
+@kernel
+def whom_to_ask(states: Array, rows: Array, seating: Array, last: Int, actions: Array, asked: Array) -> None:
+    """Into ``asked`` (int64 [n]) who is to choose in each of these rows, by ``seating`` (int64 [N, seats]).
+
+    Where only one action is legal, -1; it is then in ``actions`` (int64 [n]). ``last``: the action that is the pass.
+    """
+    for k in range(len(rows)):
+        state = states[rows[k]]
+        left, right = state.legal_left, state.legal_right
+        asked[k] = seating[rows[k], np.int64(state.to_play)] if count_ones(left) + count_ones(right) > 1 else -1
+        if left != _NO_TILES:
+            actions[k] = lowest_one(left)
+        elif right != _NO_TILES:
+            actions[k] = last // 2 + lowest_one(right)
+        else:
+            actions[k] = last
+
+
+@kernel
+def book(
+    live: Array,
+    rewards: Array,
+    reasons: Array,
+    done: Array,
+    matches: Int,
+    points: Array,
+    rounds: Array,
+    blocked: Array,
+) -> Int:
+    """Add what the last step brought in the games of ``live`` (int64 [n]); how many go on; they move to its front.
+
+    A game goes on up to its end, or without ``matches`` to the end of its round.
+    """
+    count = 0
+    for row in live:
+        reason = reasons[row]
+        if reason != NO_REASON:
+            rounds[row] += 1
+            blocked[row] += reason == BLOCKED
+            for seat in range(rewards.shape[1]):
+                points[row, seat] += rewards[row, seat]
+        if not (done[row] if matches else reason != NO_REASON):
+            live[count] = row
+            count += 1
+    return count
 
 
 __all__ = ["Games", "IllegalActionError", "Tally", "play_out"]

@@ -8,14 +8,19 @@ functions at the end are what Python calls. All of them also run as plain Python
 from __future__ import annotations
 
 import numpy as np
+from numba.np.numpy_support import carray
 
-from block_env._compile import Array, Int, Record, Word, kernel
-from block_env.state import BLOCKED, DOMINO, NO_REASON
+from block_env._bits import count_ones, multiply_high, multiply_low, pointer
+from block_env._compile import Array, Int, Record, Word, inlined, kernel
+from block_env.state import BATCH, BLOCKED, DOMINO, NO_REASON, STATE
 from block_env.tiles import BIT
+from block_env.variants import RULES_RECORD
 
 NO_TILES = np.uint64(0)
 _MASK32 = np.uint64(0xFFFFFFFF)
 _SHIFT32 = np.uint64(32)
+_ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+_BATCH = 7  # tiles that share a random word: 4 * 55**7 < 2**60
 _PHILOX_M0, _PHILOX_M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _PHILOX_W0, _PHILOX_W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 
@@ -23,7 +28,7 @@ _PHILOX_W0, _PHILOX_W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 # Chance ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Philox4x32-10: four random words from a counter and a key (Salmon, Moraes, Dror and Shaw, 2011).
 
@@ -36,7 +41,7 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
     return c0, c1, c2, c3
 
 
-@kernel
+@inlined
 def next_word(state: Record) -> Word:
     """The next 32 random bits of this deal. The counter is (block, deal number): deal n needs no deal before it."""
     place = state.words_used % 4
@@ -56,7 +61,7 @@ def next_word(state: Record) -> Word:
     return np.uint64(state.words[place])
 
 
-@kernel
+@inlined
 def random_below(state: Record, bound: Int) -> Int:
     """A uniform whole number from 0 to ``bound - 1``, without bias (Lemire, 2019)."""
     n = np.uint64(bound)
@@ -68,26 +73,52 @@ def random_below(state: Record, bound: Int) -> Int:
     return np.int64(product >> _SHIFT32)
 
 
+@kernel
+def next_digits(state: Record, product: Word) -> Word:
+    """A random word for :func:`next_digit`: numbers below bounds of this product (under 2**60), without bias.
+
+    Several numbers from one word (Brackett-Rozinsky and Lemire, 2024): their digits are one number below the product.
+    """
+    word = next_word(state) | next_word(state) << _SHIFT32
+    if multiply_low(word, product) < product:
+        threshold = (_ALL_ONES - product + np.uint64(1)) % product
+        while multiply_low(word, product) < threshold:
+            word = next_word(state) | next_word(state) << _SHIFT32
+    return word
+
+
 # Deal -----------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def deal(state: Record, rules: Record) -> None:
     """Shuffle the full set and hand out; the rest is the stock, face down, drawn in the order of the shuffle."""
     state.deal += 1
     state.words_used = 0
-    state.last_lot = random_below(state, rules.num_players)
     order, tiles = state.order, rules.num_tiles
     for k in range(tiles):
         order[k] = k
     # Only in Draw does the order of the stock matter: elsewhere the shuffle stops with the last tile dealt.
-    for k in range(tiles if rules.draw else rules.num_players * rules.hand_size):
-        other = k + random_below(state, tiles - k)
-        order[k], order[other] = order[other], order[k]
+    shuffled = tiles if rules.draw else rules.num_players * rules.hand_size
+    bound = np.uint64(rules.num_players)  # the first of all numbers is the lot
+    for start in range(0, shuffled, _BATCH):
+        last = min(start + _BATCH, shuffled)
+        for k in range(start, last):
+            bound *= np.uint64(tiles - k)
+        word = next_digits(state, bound)
+        if start == 0:
+            state.last_lot = multiply_high(word, np.uint64(rules.num_players))
+            word = multiply_low(word, np.uint64(rules.num_players))
+        for k in range(start, last):
+            left = np.uint64(tiles - k)
+            other = k + np.int64(multiply_high(word, left))
+            word = multiply_low(word, left)
+            order[k], order[other] = order[other], order[k]
+        bound = np.uint64(1)
     hand_out(state, rules)
 
 
-@kernel
+@inlined
 def hand_out(state: Record, rules: Record) -> None:
     """Give each seat in turn its tiles from the front of ``order``."""
     for seat in range(rules.num_players):
@@ -102,14 +133,14 @@ def hand_out(state: Record, rules: Record) -> None:
 # Who opens ------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def weight(tile: Int, rules: Record) -> Int:
     """Orders tiles: doubles by height before all others; those by pips, then by the larger half."""
     low, high = np.int64(rules.low[tile]), np.int64(rules.high[tile])
     return (low == high) * 1000 + (low + high) * 10 + high
 
 
-@kernel
+@inlined
 def opening_tile(hand: Word, rules: Record) -> Int:
     """The highest double among these tiles, or without one the heaviest tile."""
     best = -1
@@ -119,7 +150,7 @@ def opening_tile(hand: Word, rules: Record) -> Int:
     return best
 
 
-@kernel
+@inlined
 def first_opener(state: Record, rules: Record) -> Int:
     """The first round: by the deal's lot, or the holder of the highest double, or else of the heaviest tile."""
     if not rules.highest_double_opens:
@@ -134,7 +165,7 @@ def first_opener(state: Record, rules: Record) -> Int:
     return np.int64(seat)
 
 
-@kernel
+@inlined
 def open_round(state: Record, rules: Record, opener: Int) -> None:
     """Clear the table for a round that ``opener`` opens."""
     for seat in range(rules.num_players):
@@ -151,7 +182,13 @@ def open_round(state: Record, rules: Record, opener: Int) -> None:
 # A turn ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
+def next_seat(seat: Int, rules: Record) -> Int:
+    """The next clockwise; a division would cost more than all else in a turn."""
+    return np.int64(0) if seat + 1 == rules.num_players else np.int64(seat + 1)
+
+
+@inlined
 def give_turn(state: Record, rules: Record, seat: Int) -> None:
     """It is ``seat``'s turn: note what it may lay. Equal halves must meet; a blank fits only a blank."""
     hand = state.hands[seat]
@@ -164,7 +201,7 @@ def give_turn(state: Record, rules: Record, seat: Int) -> None:
     state.legal_right = NO_TILES
 
 
-@kernel
+@inlined
 def is_legal(state: Record, rules: Record, action: Int) -> Int:
     """Whether the seat to move may do this. Whoever can lay must lay; the pass is legal when nothing else is."""
     if state.over or action < 0 or action > 2 * rules.num_tiles:
@@ -176,7 +213,7 @@ def is_legal(state: Record, rules: Record, action: Int) -> Int:
     return state.legal_right & BIT[action - rules.num_tiles] != NO_TILES
 
 
-@kernel
+@inlined
 def note_turn(state: Record, action: Int, drawn: Int, passed: Int) -> None:
     """Write the turn into the history, packed as :func:`block_env.state.unpack_ply` reads it."""
     state.history[state.plies] = action | drawn << 7 | np.int64(state.to_play) << 13 | passed << 15
@@ -184,7 +221,7 @@ def note_turn(state: Record, action: Int, drawn: Int, passed: Int) -> None:
     state.turns += 1
 
 
-@kernel
+@inlined
 def lay(state: Record, rules: Record, action: Int) -> None:
     """Lay a tile so that equal halves meet; its other half is the new end. The opening tile makes both ends."""
     at_left = action < rules.num_tiles
@@ -192,10 +229,10 @@ def lay(state: Record, rules: Record, action: Int) -> None:
     low, high = np.int64(rules.low[tile]), np.int64(rules.high[tile])
     if state.left < 0:
         state.left, state.right = low, high
-    elif at_left:
-        state.left = low + high - state.left
-    else:
-        state.right = low + high - state.right
+    else:  # no branch: which end it is cannot be foreseen
+        left, right = np.int64(state.left), np.int64(state.right)
+        state.left = low + high - left if at_left else left
+        state.right = right if at_left else low + high - right
     seat = state.to_play
     state.hands[seat] &= ~BIT[tile]
     state.laid[seat] |= BIT[tile]
@@ -204,7 +241,7 @@ def lay(state: Record, rules: Record, action: Int) -> None:
     note_turn(state, action, 0, 0)
 
 
-@kernel
+@inlined
 def draw_until_fit(state: Record, rules: Record) -> Int:
     """Draw: take tiles from the stock until one fits or only the reserve is left; how many were taken."""
     seat, drawn = state.to_play, 0
@@ -220,7 +257,7 @@ def draw_until_fit(state: Record, rules: Record) -> Int:
     return drawn
 
 
-@kernel
+@inlined
 def pass_or_draw(state: Record, rules: Record, action: Int) -> Int:
     """Whoever cannot lay passes; in Draw only once the stock has not helped. A pass shows what the seat lacks."""
     drawn = draw_until_fit(state, rules) if rules.draw else 0
@@ -235,7 +272,7 @@ def pass_or_draw(state: Record, rules: Record, action: Int) -> Int:
 # End of a round and its points ----------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def round_reason(state: Record, rules: Record) -> Int:
     """Domino: the last tile of the hand was laid. Blocked: all seats have passed one after another."""
     if state.tiles_left[state.to_play] == 0:
@@ -243,17 +280,16 @@ def round_reason(state: Record, rules: Record) -> Int:
     return BLOCKED if state.passes == rules.num_players else NO_REASON
 
 
-@kernel
+@inlined
 def hand_pips(hand: Word, rules: Record) -> Int:
     """A tile counts both halves: [6|6] 12, [0|0] 0."""
     total = np.int64(0)
-    for tile in range(rules.num_tiles):
-        if hand & BIT[tile] != NO_TILES:
-            total += np.int64(rules.low[tile]) + np.int64(rules.high[tile])
+    for place in range(len(rules.pip_bits)):
+        total += count_ones(hand & rules.pip_bits[place]) << place
     return total
 
 
-@kernel
+@inlined
 def side_pips(state: Record, rules: Record, side: Int) -> Int:
     """The pips of a side's hands: seat ``side`` alone, or with its partner."""
     total = 0
@@ -262,7 +298,7 @@ def side_pips(state: Record, rules: Record, side: Int) -> Int:
     return total
 
 
-@kernel
+@inlined
 def blocked_total(state: Record, rules: Record, side: Int) -> Int:
     """What a blocked round compares: the side's total, or its lowest single hand."""
     if not rules.compare_hands:
@@ -273,7 +309,7 @@ def blocked_total(state: Record, rules: Record, side: Int) -> Int:
     return lowest
 
 
-@kernel
+@inlined
 def blocked_winner(state: Record, rules: Record) -> Int:
     """The side with the single lowest total; a shared lowest total: nobody (-1)."""
     winner, lowest = 0, blocked_total(state, rules, 0)
@@ -286,7 +322,7 @@ def blocked_winner(state: Record, rules: Record) -> Int:
     return winner
 
 
-@kernel
+@inlined
 def round_points(state: Record, rules: Record, winner: Int, reason: Int) -> Int:
     """Raw points: the other sides' pips; in a blocked round less the winner's own, once, and never below 0."""
     points = 0
@@ -300,7 +336,7 @@ def round_points(state: Record, rules: Record, winner: Int, reason: Int) -> Int:
     return max(points, 0)
 
 
-@kernel
+@inlined
 def end_round(state: Record, rules: Record, reason: Int) -> None:
     """Show all hands, and score the round."""
     winner = state.to_play % rules.num_sides if reason == DOMINO else blocked_winner(state, rules)
@@ -316,7 +352,7 @@ def end_round(state: Record, rules: Record, reason: Int) -> None:
 # End of a game --------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def top_side(state: Record, rules: Record) -> Int:
     """The side with the single highest score; a tie at the top: nobody (-1)."""
     top = 0
@@ -329,7 +365,7 @@ def top_side(state: Record, rules: Record) -> Int:
     return top
 
 
-@kernel
+@inlined
 def game_is_over(state: Record, rules: Record) -> Int:
     """Looked at only after a round is fully scored: a single round is; a match once somebody has the target."""
     if rules.target == 0:
@@ -340,7 +376,7 @@ def game_is_over(state: Record, rules: Record) -> Int:
     return False
 
 
-@kernel
+@inlined
 def end_game(state: Record, rules: Record) -> None:
     """The round's winner wins a single round; the highest score, if nobody shares it, wins a match."""
     state.over = 1
@@ -350,15 +386,15 @@ def end_game(state: Record, rules: Record) -> None:
     state.legal_right = NO_TILES
 
 
-@kernel
+@inlined
 def next_round(state: Record, rules: Record) -> None:
     """Shuffle and deal anew; the opening moves one seat clockwise from the last opener, whoever won."""
     state.round_number += 1
     deal(state, rules)
-    open_round(state, rules, (state.opener + 1) % rules.num_players)
+    open_round(state, rules, next_seat(state.opener, rules))
 
 
-@kernel
+@inlined
 def new_game(state: Record, rules: Record) -> None:
     """A fresh game from the stream's next deal."""
     for seat in range(4):
@@ -378,7 +414,7 @@ def new_game(state: Record, rules: Record) -> None:
 # One step -------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def play(state: Record, rules: Record, action: Int) -> Int:
     """One legal action of the seat to move, and all that follows; why the round ended, or NO_REASON."""
     turn_over = True
@@ -388,7 +424,7 @@ def play(state: Record, rules: Record, action: Int) -> Int:
         lay(state, rules, action)
     reason = round_reason(state, rules)
     if reason == NO_REASON:
-        give_turn(state, rules, (state.to_play + 1) % rules.num_players if turn_over else np.int64(state.to_play))
+        give_turn(state, rules, next_seat(state.to_play, rules) if turn_over else np.int64(state.to_play))
         return reason
     end_round(state, rules, reason)
     if game_is_over(state, rules):
@@ -398,11 +434,12 @@ def play(state: Record, rules: Record, action: Int) -> Int:
     return reason
 
 
-@kernel
-def pay(state: Record, rules: Record, reason: Int, points: Int, rewards: Array) -> None:
+@inlined
+def pay(state: Record, rules: Record, reason: Int, points: Int, rewards: Array, at: Int) -> None:
     """The step's reward of each seat, zero-sum over sides: the winners' figure, the other sides share the minus.
 
-    ``points``: the round's, when it ends; otherwise the outcome, 1, when the game ends.
+    Written into ``rewards`` (float32 [n]) from ``at`` on; a view of each row would cost as much as the step. With
+    ``points`` it is the round's when that ends; otherwise the outcome, 1, when the game ends.
     """
     winner, figure = np.int64(-1), 0.0
     if points and reason != NO_REASON:
@@ -410,9 +447,9 @@ def pay(state: Record, rules: Record, reason: Int, points: Int, rewards: Array) 
     elif not points and state.over:
         winner, figure = np.int64(state.winner), 1.0
     for seat in range(rules.num_players):
-        rewards[seat] = 0.0
+        rewards[at + seat] = 0.0
         if winner >= 0:
-            rewards[seat] = figure if seat % rules.num_sides == winner else -figure / (rules.num_sides - 1)
+            rewards[at + seat] = figure if seat % rules.num_sides == winner else -figure / (rules.num_sides - 1)
 
 
 # Batches --------------------------------------------------------------------------------------------------------------
@@ -455,7 +492,7 @@ def step_game(states: Array, rules: Array, action: Int, points: Int, rewards: Ar
     if not is_legal(states[0], rules[0], action):
         return -1
     reason = play(states[0], rules[0], action)
-    pay(states[0], rules[0], reason, points, rewards)
+    pay(states[0], rules[0], reason, points, rewards, 0)
     return reason
 
 
@@ -476,11 +513,12 @@ def step_games(
     Writes ``rewards`` (float32 [N, seats]), ``done`` (bool [N]) and ``reasons`` (int8 [N], index into REASONS) at the
     same rows. ``redeal``: a finished game starts its next deal at once.
     """
+    width, flat = rewards.shape[1], rewards.reshape(-1)
     for k in range(len(rows)):
         row = rows[k]
         state = states[row]
         reason = play(state, rules[0], actions[k])
-        pay(state, rules[0], reason, points, rewards[row])
+        pay(state, rules[0], reason, points, flat, row * width)
         reasons[row] = reason
         done[row] = state.over != 0
         if redeal and state.over:
@@ -492,3 +530,37 @@ def draw_lots(states: Array, rules: Array, rows: Array, lots: Array) -> None:
     """A fair lot among the seats for each of these rows, from its deal's random words, into ``lots`` (int64 [N])."""
     for row in rows:
         lots[row] = random_below(states[row], rules[0].num_players)
+
+
+@kernel
+def step_batch(address: Int) -> Int:
+    """Check and play the actions of a batch (:mod:`block_env.batch`): the place of the first illegal one, or -1.
+
+    With an illegal action nothing has changed.
+    """
+    batch = carray(pointer(np.uint64(address)), (1,), BATCH)[0]
+    states = carray(pointer(np.uint64(batch.states)), (batch.num_games,), STATE)
+    rules = carray(pointer(np.uint64(batch.rules)), (1,), RULES_RECORD)
+    rows = carray(pointer(np.uint64(batch.rows)), (batch.count,), np.int64)
+    actions = carray(pointer(np.uint64(batch.actions)), (batch.count,), np.int64)
+    wrong = first_illegal(states, rules, rows, actions)
+    if wrong < 0:
+        rewards = carray(pointer(np.uint64(batch.rewards)), (batch.num_games, batch.num_players), np.float32)
+        done = carray(pointer(np.uint64(batch.done)), (batch.num_games,), np.bool_)
+        reasons = carray(pointer(np.uint64(batch.reasons)), (batch.num_games,), np.int8)
+        step_games(states, rules, rows, actions, batch.points, batch.redeal, rewards, done, reasons)
+    return wrong
+
+
+@kernel
+def step_one(address: Int, action: Int) -> Int:
+    """Play an action in row 0 of a batch: -1 if it is not legal, and nothing has changed.
+
+    Otherwise why the round ended, plus four times one more than the seat to move (which is -1 once the game is over).
+    """
+    batch = carray(pointer(np.uint64(address)), (1,), BATCH)[0]
+    states = carray(pointer(np.uint64(batch.states)), (1,), STATE)
+    rules = carray(pointer(np.uint64(batch.rules)), (1,), RULES_RECORD)
+    rewards = carray(pointer(np.uint64(batch.rewards)), (batch.num_players,), np.float32)
+    reason = step_game(states, rules, action, batch.points, rewards)
+    return reason if reason < 0 else reason + 4 * (np.int64(states[0].to_play) + 1)

@@ -66,6 +66,33 @@ STATE = np.dtype(
 assert STATE["order"].shape[0] >= MAX_TILES
 
 
+BUFFERS: dict[str, Any] = {
+    "states": STATE,  # [N]
+    "rules": None,  # one RULES_RECORD
+    "places": None,  # one LAYOUT_RECORD
+    "rows": np.int64,  # [at least count], which games a call is about
+    "seats": np.int64,  # [at least count], whose eyes to look with; -1: those of the seat to move
+    "actions": np.int64,  # [at least count]
+    "observation": np.float32,  # [N, D]
+    "action_mask": np.int8,  # [N, A]
+    "rewards": np.float32,  # [N, seats]
+    "done": np.bool_,  # [N]
+    "reasons": np.int8,  # [N]
+}
+"""What kernels read and write of a batch of games, and the dtype of each."""
+
+BATCH = np.dtype(
+    (
+        np.record,
+        [(name, "<i8") for name in BUFFERS]  # their addresses
+        + [("num_games", "<i8"), ("width", "<i8"), ("num_actions", "<i8"), ("num_players", "<i8")]  # N, D, A, seats
+        + [("points", "<i8"), ("redeal", "<i8")]  # the switches of step_games
+        + [("count", "<i8")],  # how many of ``rows`` a call is about
+    )
+)
+"""Where the buffers of a batch lie (:class:`block_env.batch.Batch`)."""
+
+
 def new_states(count: int) -> NDArray[Any]:
     """``count`` blank records; a stream key and a deal make games of them (:func:`block_env.play.start_games`)."""
     return np.zeros(count, STATE)

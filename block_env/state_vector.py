@@ -31,10 +31,11 @@ def state_vectors(states: NDArray[Any], rules: Rules) -> NDArray[np.float32]:
     set, and 0 for tiles not in it (outside Draw, where nobody draws, 1 for all in it).
     """
     table, places, count = rules_table(rules), layout_table(rules), len(states)
-    vectors = np.empty((count, layout(rules).size + rules.num_players * rules.num_tiles), np.float32)
+    vectors = np.zeros((count, layout(rules).size + rules.num_players * rules.num_tiles), np.float32)
     masks = np.empty((count, rules.num_actions), np.int8)
-    # The rows are longer than an observation: the encoder leaves the rest of them 0.
-    encode_games(states, table, places, np.arange(count), np.zeros(count, np.int64), vectors, masks)
+    # The rows are longer than an observation: the encoder leaves the rest of them as it is.
+    rows = np.arange(count)
+    encode_games(states, table, places, rows, np.zeros(count, np.int64), rows, vectors, masks)
     write_hidden(states, table, layout(rules).size, vectors)
     return vectors
 

@@ -186,6 +186,7 @@ RULES_RECORD = np.dtype(
         [
             ("suit", "<u8", (MAX_PIP + 1,)),  # the tiles with that pip, as a bit set
             ("doubles", "<u8"),
+            ("pip_bits", "<u8", (5,)),  # the tiles whose pips have 1, 2, 4, 8, 16 in them, as bit sets
             ("num_players", "<i4"),
             ("num_sides", "<i4"),
             ("hand_size", "<i4"),
@@ -223,6 +224,9 @@ def rules_table(rules: Rules) -> NDArray[Any]:
         row.suit[high] |= BIT[index]
         if low == high:
             row.doubles |= BIT[index]
+        for place in range(len(row.pip_bits)):
+            if low + high >> place & 1:
+                row.pip_bits[place] |= BIT[index]
     return table
 
 

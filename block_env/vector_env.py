@@ -165,13 +165,13 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
         truncated = terminated.copy()
         self._broken = True  # until all opponents have answered
-        rewards[rows], terminated[rows], truncated[rows] = self._games.step(rows, chosen, self.np_random)
+        rewards[rows], terminated[rows], truncated[rows] = self._games.step(rows, chosen, self.np_random, over)
         infos: dict[str, Any] = {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             over = np.flatnonzero(~self._games.running)
             infos = self._final(over)
-        if over.size:
-            self._games.reset(over, self.np_random)
+            if over.size:
+                self._games.reset(over, self.np_random)
         self._broken = False
         observation, seen = self._seen(self._all)
         return observation, rewards, terminated, truncated, infos | seen

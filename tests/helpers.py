@@ -15,7 +15,7 @@ from reference import Tile, all_deals, tile_order
 
 from block_env import rules as kernels
 from block_env.game import Game
-from block_env.observation import encode_games, layout, layout_table
+from block_env.observation import observe
 from block_env.play import Games
 from block_env.variants import PRESETS, Rules, rules_table
 
@@ -208,12 +208,7 @@ def seen_by_all(
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """The observation [n, D] and the mask [n, A] of a seat (-1: the one to move) in every game of these records."""
     count = len(states)
-    observation = np.zeros((count, layout(rules, history).size), np.float32)
-    mask = np.zeros((count, rules.num_actions), np.int8)
-    viewers = np.full(count, viewer, np.int64)
-    places = layout_table(rules, history)
-    encode_games(states, rules_table(rules), places, np.arange(count), viewers, observation, mask)
-    return observation, mask
+    return observe(states, rules, np.arange(count), np.full(count, viewer), history)
 
 
 def seen(

@@ -13,13 +13,20 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from block_env.observation import LAYOUT_RECORD
+from block_env.opponents import VIEW, WEIGHTS
+from block_env.state import BATCH, STATE
+from block_env.variants import RULES_RECORD
 
 ROOT = Path(__file__).parents[1]
 
 HOUSE = [
     # Arrows run one way: a module imports from those above it alone.
     "_compile",
+    "_bits",
     "tiles",
     "actions",
     "variants",
@@ -36,6 +43,7 @@ HOUSE = [
     "notation",
     "recording",
     "observation",
+    "batch",
     "spaces",
     "state_vector",
     "policy",
@@ -64,8 +72,8 @@ LATE = {"render"}
 """Imported inside functions alone: when a picture is asked for."""
 
 NEEDED = {"numpy", "numba", "gymnasium", "pettingzoo"}
-EXTRAS = {"sb3": {"stable_baselines3", "torch"}, "pixels": {"pygame"}}
-"""What else a module may import, of the extras ``block-env[train]`` and ``block-env[render]``."""
+EXTRAS = {"_bits": {"llvmlite"}, "sb3": {"stable_baselines3", "torch"}, "pixels": {"pygame"}}
+"""What else a module may import: what Numba stands on, and the extras ``block-env[train]`` and ``[render]``."""
 
 
 def sources(folder: str) -> dict[str, ast.Module]:
@@ -145,7 +153,8 @@ def test_what_importing_loads() -> None:
 
 def kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return {node.name: node for node in functions if any(ast.unparse(one) == "kernel" for one in node.decorator_list)}
+    compiled = {"kernel", "inlined"}
+    return {node.name: node for node in functions if compiled & {ast.unparse(one) for one in node.decorator_list}}
 
 
 def calls(function: ast.FunctionDef) -> set[str]:
@@ -154,7 +163,9 @@ def calls(function: ast.FunctionDef) -> set[str]:
     return {ast.unparse(node.func) for node in ast.walk(body) if isinstance(node, ast.Call)}
 
 
-BUILTINS = {"range", "len", "min", "max", "abs", "int", "float", "bool"}
+BUILTINS = {"range", "len", "enumerate", "min", "max", "abs", "int", "float", "bool", "carray"}
+INSTRUCTIONS = {node.name for node in ast.walk(PACKAGE["_bits"]) if isinstance(node, ast.FunctionDef)}
+"""Of ``_bits``, which do not change."""
 
 
 @pytest.mark.parametrize(
@@ -166,13 +177,20 @@ def test_kernels_call_kernels_of_their_own_file(module: str, tree: ast.Module) -
     """Numba's cache does not see changes in other files (DESIGN.md)."""
     own = set(kernels(tree))
     for name, function in kernels(tree).items():
-        others = {called for called in calls(function) if not called.startswith("np.")} - own - BUILTINS
+        free = {called for called in calls(function) if called.startswith("np.") or called.endswith(".reshape")}
+        others = calls(function) - free - own - BUILTINS - INSTRUCTIONS
         assert not others, f"{module}.{name} calls {others}"
 
 
 def test_there_are_kernels() -> None:
     assert {"play", "deal", "end_round"} <= set(kernels(PACKAGE["rules"]))
     assert "encode" in kernels(PACKAGE["observation"])
+
+
+@pytest.mark.parametrize("dtype", [STATE, BATCH, RULES_RECORD, LAYOUT_RECORD, VIEW, WEIGHTS])
+def test_fields_are_not_attributes_of_every_record(dtype: np.dtype[np.record]) -> None:
+    """Uncompiled, ``record.size`` is NumPy's, whatever field has that name."""
+    assert not set(dtype.names or ()) & set(dir(np.record))
 
 
 # Bodies ---------------------------------------------------------------------------------------------------------------

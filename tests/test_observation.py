@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from reference import tile_order
 
 from block_env.game import Game
-from block_env.observation import decode, encode_game, layout, layout_table
+from block_env.observation import decode, encode_games, layout, layout_table
 from block_env.play import Games
 from block_env.spaces import observation_space
 from block_env.variants import Rules, rules_table
@@ -211,16 +211,28 @@ def test_every_score_is_told_exactly(target: int, rng: np.random.Generator) -> N
 @pytest.mark.nojit
 @every_rules
 @with_and_without_history
-def test_one_game_is_encoded_as_in_a_batch(rules: Rules, history: bool, rng: np.random.Generator) -> None:
+def test_the_encoder_writes_the_asked_rows_and_nothing_else(
+    rules: Rules, history: bool, rng: np.random.Generator
+) -> None:
+    """Eight places are written at a time: never beyond a row's last, and nothing is left of what stood there."""
     games = random_states(rules, scaled(20, 4), rng, history)
-    observation, mask = np.ones(games.layout.size, np.float32), np.ones(rules.num_actions, np.int8)
-    for row in range(games.num_games):
-        for seat in range(rules.num_players):
-            one = games.states[row : row + 1]
-            encode_game(one, rules_table(rules), layout_table(rules, history), seat, observation, mask)
-            batched = seen(games.states, rules, row, seat, history)
-            assert same_bytes(observation, batched[0])
-            assert same_bytes(mask, batched[1])
+    count = games.num_games
+    rows = rng.permutation(count)[: count // 2]
+    seats = rng.integers(0, rules.num_players, len(rows))
+    wide, flags = (
+        np.full(count * games.layout.size + 64, 7, np.float32),
+        np.full(count * rules.num_actions + 64, 7, np.int8),
+    )
+    observations, masks = wide[:-64].reshape(count, -1), flags[:-64].reshape(count, -1)
+    tables = rules_table(rules), layout_table(rules, history)
+    encode_games(games.states, *tables, rows, seats, rows, observations, masks)
+    for row, seat in zip(rows, seats, strict=True):
+        alone = seen(games.states, rules, int(row), int(seat), history)
+        assert same_bytes(observations[row], alone[0])
+        assert same_bytes(masks[row], alone[1])
+    others = np.setdiff1d(np.arange(count), rows)
+    for untouched in (observations[others], masks[others], wide[-64:], flags[-64:]):
+        assert (untouched == 7).all()
 
 
 @pytest.mark.nojit

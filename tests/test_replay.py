@@ -608,7 +608,7 @@ LUMINANCE = """
 @pytest.mark.parametrize("dark", [False, True])
 def test_light_and_dark(browser: Any, tmp_path: Path, dark: bool) -> None:
     """Text stands out by 4.5 to 1 (WCAG 2, AA)."""
-    open_page(browser, tmp_path, replay.page([record_of(MATCH, 12)], agents="greedy,ppo"), "#g1r1t6", dark=dark)
+    open_page(browser, tmp_path, replay.page([record_of(MATCH, 3)], agents="greedy,ppo"), "#g1r1t6", dark=dark)
     assert (browser.execute_script(LUMINANCE + "return of('body', 'backgroundColor')") < 0.1) == dark
     pairs = browser.execute_script(
         LUMINANCE
