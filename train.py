@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from tqdm import tqdm
 
 from agents.evaluation import PairResult, play_pair, score_table
 from agents.learned import LearnedPolicy, RunFolderError
+from agents.ppo import SelfPlayPPO, make_learner
 from agents.run_folder import (
     Checkpoint,
     Config,
@@ -28,11 +28,10 @@ from agents.run_folder import (
     save_checkpoint,
     save_run,
 )
-from agents.selfplay import collect, make_learner
+from agents.selfplay import self_play
 from block_env import opponents
 from block_env.command import Parser, add_rules, folder_name, number, rules_of, run, whole
 from block_env.keywords import REWARDS
-from block_env.play import Games
 
 ANCHORS = opponents.OPPONENTS
 ANCHOR_SEED = 2**31 - 1  # the anchors' deals: never those of a training, whose seeds start with --seed
@@ -46,7 +45,7 @@ def main(arguments: list[str]) -> int:
         config, folder, checkpoint = prepare(args, arguments)
     except ValueError as error:
         parser.error(str(error))
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)  # threads share the work in larger pieces: agents.ppo, agents.selfplay
     learner = make_learner(
         config.rules_record,
         config.history,
@@ -56,6 +55,7 @@ def main(arguments: list[str]) -> int:
         batch_size=config.batch_size,
         epochs=config.epochs,
         seed=config.seed,
+        workers=config.threads,
     )
     try:
         step, iteration = checkpoint.restore(learner) if checkpoint else (0, 0)
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iteration: int, quiet: bool) -> int:
+def learn(learner: SelfPlayPPO, config: Config, folder: Path, step: int, iteration: int, quiet: bool) -> int:
     """Play and learn, iteration by iteration, until all decisions are made or Ctrl-C; the decisions made."""
     logger = Logger(None, [TensorBoardOutputFormat(str(folder))])
     learner.set_logger(logger)
@@ -87,28 +87,19 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
     with Interrupt() as interrupted:
         while step < config.steps and not interrupted:
             # Everything random in an iteration follows from the seed and its number: a resumed run is the run.
-            games_seed, torch_seed = np.random.SeedSequence([config.seed, iteration]).generate_state(2)
-            torch.manual_seed(int(torch_seed))
+            seed = np.random.SeedSequence([config.seed, iteration])
+            torch.manual_seed(int(seed.generate_state(1)[0]))
             learner._current_progress_remaining = 1 - step / config.steps
             learner.ent_coef = config.entropy * learner._current_progress_remaining
-
-            games = Games(
-                config.games,
-                config.rules_record,
-                reward=config.reward,
-                history=config.history,
-                seed=int(games_seed),
-                auto_reset=False,
-            )
-            decisions = collect(learner.policy, games, config.gae_lambda)
+            decisions = self_play(learner.policy, config, seed)
             learner.rollout_buffer.fill(decisions)
             learner.train()
             anchors_before, iteration = step // config.anchor_every, iteration + 1
             step += len(decisions.values)
 
-            logger.record("selfplay/return", decisions.mean_win)
+            logger.record("selfplay/return", decisions.won / decisions.games)
             logger.record("selfplay/entropy", -logger.name_to_value["train/entropy_loss"])
-            logger.record("selfplay/blocked_share", decisions.blocked_share)
+            logger.record("selfplay/blocked_share", decisions.blocked / decisions.rounds)
             if step // config.anchor_every > anchors_before:
                 scores = score_anchors(learner, config, config.anchor_deals)
                 for name, result in scores.items():
@@ -124,7 +115,7 @@ def learn(learner: MaskablePPO, config: Config, folder: Path, step: int, iterati
     return step
 
 
-def save(learner: MaskablePPO, config: Config, folder: Path, step: int, iteration: int) -> None:
+def save(learner: SelfPlayPPO, config: Config, folder: Path, step: int, iteration: int) -> None:
     """Write the checkpoint and the policy."""
     save_checkpoint(folder, learner, step, iteration, config)
     save_run(folder, learner, config, step)
@@ -167,7 +158,12 @@ def make_parser() -> Parser:
         default=default.entropy,
         help="weight of the entropy bonus, falling linearly to 0",
     )
-    parser.add_argument("--threads", type=whole(1, 256), default=default.threads, help="threads of torch")
+    parser.add_argument(
+        "--threads",
+        type=whole(1, 2),
+        default=default.threads,
+        help="threads that play and learn side by side; the results do not depend on them",
+    )
     parser.add_argument(
         "--anchor-every",
         type=whole(1),
@@ -210,7 +206,7 @@ def prepare(args: Any, arguments: list[str]) -> tuple[Config, Path, Checkpoint |
     return config, new_folder(args.out) if args.out else first_free_folder(name), None
 
 
-def score_anchors(learner: MaskablePPO, config: Config, deals: int) -> dict[str, PairResult]:
+def score_anchors(learner: SelfPlayPPO, config: Config, deals: int) -> dict[str, PairResult]:
     """Points a round of the policy as it is now, against each anchor, always on the same deals."""
     rules = config.rules_record
     policy = LearnedPolicy(learner.policy.actor_weights(), rules, config.history)

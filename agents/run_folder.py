@@ -47,7 +47,7 @@ class Config:
     learning_rate: float = 1e-3
     gae_lambda: float = 0.6
     entropy: float = 0.05
-    threads: int = 1
+    threads: int = 2
     anchor_every: int = 200_000
     anchor_deals: int = 1000
     final_deals: int = 10_000

@@ -17,7 +17,9 @@ from stable_baselines3.common.logger import Logger
 import train
 from agents.evaluation import play_pair
 from agents.learned import LearnedPolicy, load_policy
-from agents.selfplay import POINTS_UNIT, _advantages, _inputs, collect, make_learner
+from agents.ppo import make_learner
+from agents.run_folder import Config
+from agents.selfplay import POINTS_UNIT, _advantages, _decide, _inputs, collect, self_play
 from agents.symmetry import orientation
 from block_env import Rules, opponents
 from block_env.observation import layout
@@ -43,6 +45,11 @@ def learner_for(rules: Rules, **options):
     learner = make_learner(rules, False, "points", [64, 64], **options)
     learner.set_logger(Logger(None, []))
     return learner
+
+
+def played(learner, rules: Rules, count: int, seed: int, gae_lambda: float = 0.9):
+    games = Games(count, rules, reward="points", seed=seed, auto_reset=False)
+    return collect(learner.policy, games, gae_lambda, torch.Generator().manual_seed(seed))
 
 
 def test_advantages_are_the_written_sum():
@@ -84,8 +91,7 @@ def test_the_critic_sees_the_other_hands_and_the_actor_does_not(rules):
 def test_every_decision_gets_its_own_seats_points():
     """With lambda = 1 every return is what the seat got; replayed from the recorded choices (BUGS M14, D28)."""
     learner, seats = learner_for(MATCH), 2
-    games = Games(50, MATCH, reward="points", seed=2, auto_reset=False)
-    decisions = collect(learner.policy, games, 1.0)
+    decisions = played(learner, MATCH, 50, 2, 1.0)
     replay = Games(50, MATCH, reward="points", seed=2, auto_reset=False)
     lines, expected, totals, live, used = orientation(MATCH, False), [], np.zeros((50, seats)), np.arange(50), 0
     while live.size:
@@ -101,14 +107,13 @@ def test_every_decision_gets_its_own_seats_points():
         live = live[replay.reasons[live] == 0]
     assert used == len(decisions.values)
     np.testing.assert_allclose(decisions.returns * POINTS_UNIT, [totals[place] for place in expected], atol=1e-3)
-    assert decisions.mean_win == pytest.approx(totals.max(axis=1).mean())
+    assert decisions.won == pytest.approx(totals.max(axis=1).sum())
 
 
 def test_what_never_varies_in_training_adds_no_noise():
     """Rounds are trained with no scores on the board; in a match the same network must not mind them."""
     learner = learner_for(MATCH)
-    games = Games(256, MATCH, reward="points", seed=1, auto_reset=False)
-    learner.rollout_buffer.fill(collect(learner.policy, games, 0.9))
+    learner.rollout_buffer.fill(played(learner, MATCH, 256, 1))
     learner.train()
     policy = LearnedPolicy(learner.policy.actor_weights(), MATCH)
     games = Games(64, MATCH, seed=3)
@@ -128,13 +133,67 @@ def test_the_saved_network_is_the_trained_one():
     np.testing.assert_allclose(policy.logits(games.observation), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_actions_are_drawn_by_their_odds():
+    """100,000 draws at one position, chi-square; and never one that is not legal."""
+    learner, games = learner_for(MATCH), Games(1, MATCH, seed=4)
+    inputs = _inputs(games, np.zeros(1, np.int64), games.observation).repeat(100_000, axis=0)
+    masks = games.action_mask.repeat(100_000, axis=0)
+    actions, _, log_probs = _decide(learner.policy, inputs, masks, torch.Generator().manual_seed(1))
+    legal = np.flatnonzero(games.action_mask[0])
+    counts = np.array([(actions == action).sum() for action in legal])
+    odds = np.array([np.exp(log_probs[actions == action][0]) for action in legal])
+    assert counts.sum() == 100_000
+    assert odds.sum() == pytest.approx(1, abs=1e-5)
+    expected = 100_000 * odds
+    assert ((counts - expected) ** 2 / expected).sum() < len(legal) - 1 + 5 * np.sqrt(2 * (len(legal) - 1))
+
+
+def test_a_gradient_step_is_that_of_maskable_ppo():
+    """The same weights come out of sb3-contrib's own ``train()``, but for the order in which numbers are added up."""
+    ours, theirs = learner_for(MATCH), learner_for(MATCH)
+    decisions = played(ours, MATCH, 100, 3)
+    for learner, train_on in ((ours, ours.train), (theirs, super(type(theirs), theirs).train)):
+        learner._current_progress_remaining, learner.ent_coef = 0.5, 0.05
+        learner.rollout_buffer.fill(decisions)
+        torch.manual_seed(7)
+        train_on()
+    moved = 0.0
+    for one, other, start in zip(
+        ours.policy.parameters(), theirs.policy.parameters(), learner_for(MATCH).policy.parameters(), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=2e-5)
+        moved = max(moved, (one - start).detach().abs().max().item())
+    assert moved > 1e-2
+    for name in ("entropy_loss", "policy_gradient_loss", "value_loss", "approx_kl", "clip_fraction"):
+        told = [learner.logger.name_to_value[f"train/{name}"] for learner in (ours, theirs)]
+        if name != "approx_kl":  # MaskablePPO tells that of the last epoch
+            assert told[0] == pytest.approx(told[1], rel=1e-3, abs=1e-4)
+
+
+def test_the_number_of_threads_changes_nothing():
+    policies = []
+    for threads in (1, 2):
+        config = Config(rules=SMALL.as_dict(), games=101, batch_size=64, threads=threads)
+        learner = learner_for(SMALL, workers=threads)
+        for iteration in range(3):
+            torch.manual_seed(iteration)
+            learner.rollout_buffer.fill(self_play(learner.policy, config, np.random.SeedSequence([5, iteration])))
+            learner.train()
+        policies.append([parameter.detach().numpy().tobytes() for parameter in learner.policy.parameters()])
+    assert policies[0] == policies[1]
+
+
+def test_one_game_is_enough():
+    decisions = self_play(learner_for(SMALL).policy, Config(rules=SMALL.as_dict(), games=1), np.random.SeedSequence(1))
+    assert decisions.games == decisions.rounds == 1
+
+
 def test_it_learns():
     """A few seconds on a small set: better than random, beyond doubt, and than what it was before."""
     learner = learner_for(SMALL)
     for iteration in range(40):
         torch.manual_seed(iteration)
-        games = Games(256, SMALL, reward="points", seed=iteration, auto_reset=False)
-        learner.rollout_buffer.fill(collect(learner.policy, games, 0.9))
+        learner.rollout_buffer.fill(played(learner, SMALL, 256, iteration))
         learner.train()
         if iteration == 0:
             first = LearnedPolicy(learner.policy.actor_weights(), SMALL)
