@@ -15,7 +15,7 @@ from block_env._compile import Array, Int, Record, kernel
 from block_env.deals import Setup, illegal_action, start_games, stream_keys
 from block_env.game import snapshot
 from block_env.keywords import check_history, check_max_cycles, check_reward, is_whole
-from block_env.observation import encode_games, layout, layout_table, observe
+from block_env.observation import encode_games, layout, layout_table
 from block_env.opponents import OPPONENTS, make
 from block_env.policy import Policy, choose, needs_history
 from block_env.recording import PathLike, Recorder
@@ -88,8 +88,8 @@ class LearnerGames:
     Arguments are those of :class:`BlockGymEnv`. Rows (int64 [n]) say which games a call is about.
 
     Attributes:
-        observation: float32 [N, D], what each learner sees; overwritten by the next call for its row.
-        action_mask: int8 [N, A], what it may do; all 0 once its episode has ended. Overwritten likewise.
+        observation: float32 [N, D], what each learner sees; a new array after each call.
+        action_mask: int8 [N, A], what it may do; all 0 once its episode has ended. Overwritten by the next call.
         learner: int64 [N], the learner's seat.
         running: bool [N], whether the episode goes on.
         states: the records, dtype :data:`block_env.state.STATE`.
@@ -237,7 +237,18 @@ class LearnerGames:
         count = book(*games, self._seating, self.rules.num_actions - 1, self._rewards, self._owed, turns)
         return turns[:, :count]
 
+    def _observe(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """What the seats to move see: new arrays, float32 [n, D] and int8 [n, A]."""
+        count = len(rows)
+        observation = np.empty((count, self.observation.shape[1]), np.float32)
+        action_mask = np.empty((count, self.action_mask.shape[1]), np.int8)
+        games = self.states, self._rules, self._places, rows, np.full(count, -1)
+        encode_games(*games, np.arange(count), observation, action_mask)
+        return observation, action_mask
+
     def _look(self, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+        """Look at these games with those seats' eyes. The observations of before stay as they are, for who has them."""
+        self.observation = np.empty_like(self.observation) if len(rows) == len(self.states) else self.observation.copy()
         buffers = self.observation, self.action_mask
         encode_games(self.states, self._rules, self._places, rows, seats, rows, *buffers)
 
@@ -255,8 +266,7 @@ class LearnerGames:
         for index, policy in enumerate(self._policies):
             mine = np.flatnonzero(asked == index)
             if mine.size:
-                seen = observe(self.states, self.rules, rows[mine], np.full(len(mine), -1), self._history)
-                actions[mine] = choose(policy, *seen, rng)
+                actions[mine] = choose(policy, *self._observe(rows[mine]), rng)
         self._check_choices(rows, actions)
 
     def _check_choices(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:

@@ -53,10 +53,16 @@ def choose(
     answer = policy.act(observation, action_mask, rng)
     actions = as_array(answer)
     fits = actions.dtype.kind in "iu" and actions.shape == (count,)
-    if not fits or not 0 <= actions.min() <= actions.max() <= last:
+    if not fits or not all_below(actions, last + 1):
         takes = f"whole numbers from 0 to {last}, int [{count}]"
         raise ValueError(f"{type(policy).__name__}.act: is to return {takes}, got {answer!r}")
     return actions.astype(np.int64, copy=False)
+
+
+def all_below(numbers: NDArray[np.integer[Any]], bound: int) -> bool:
+    """Whether whole numbers [n] are all from 0 to ``bound - 1``, in one pass: as unsigned, negative ones are large."""
+    unsigned = np.ascontiguousarray(numbers, np.int64).view(np.uint64)
+    return not unsigned.size or int(unsigned.max()) < bound
 
 
 def needs_history(policy: Policy) -> bool:

@@ -16,7 +16,7 @@ from block_env.game import Game, snapshot
 from block_env.gym_env import METADATA
 from block_env.keywords import BATCH_RENDER_MODES, check_mask_in, check_render_mode, check_seed, is_whole
 from block_env.learner_games import LearnerGames, Observation, Opponent, pack, table_picture
-from block_env.policy import as_array
+from block_env.policy import all_below, as_array
 from block_env.recording import PathLike
 from block_env.spaces import action_space, observation_space
 from block_env.variants import Rules
@@ -246,14 +246,15 @@ class BlockVectorEnv(VectorEnv[Any, Any, Any]):
         if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
             takes = f"whole numbers, int [{self.num_envs}]"
             raise ValueError(f"actions: takes {takes}, got {given.dtype} {list(given.shape)}")
-        wrong = rows[(given[rows] < 0) | (given[rows] >= self.rules.num_actions)]
-        if wrong.size:
+        chosen = given[rows].astype(np.int64, copy=False)
+        if not all_below(chosen, self.rules.num_actions):
+            wrong = rows[(chosen < 0) | (chosen >= self.rules.num_actions)][0]
             takes = f"whole numbers from 0 to {self.rules.num_actions - 1}"
-            raise ValueError(f"actions: takes {takes}, got {given[wrong[0]]} in environment {wrong[0]}")
-        return given[rows].astype(np.int64)
+            raise ValueError(f"actions: takes {takes}, got {given[wrong]} in environment {wrong}")
+        return chosen
 
     def _seen(self, rows: NDArray[np.int64]) -> tuple[Observation, dict[str, Any]]:
-        observation, info = pack(self._games.observation.copy(), self._games.action_mask.copy(), self.mask_in)
+        observation, info = pack(self._games.observation, self._games.action_mask.copy(), self.mask_in)
         return observation, self._only(rows, info)
 
     def _only(self, rows: NDArray[np.int64], info: dict[str, Any]) -> dict[str, Any]:
