@@ -6,10 +6,12 @@ their own file. ``NUMBA_DISABLE_JIT=1`` runs the same source as plain Python, fo
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 from numpy.typing import NDArray
 
 Record = Any
@@ -38,3 +40,23 @@ def kernel(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """A kernel that becomes part of those that call it: constants that they give it are known to the compiler."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+class _Announcer(event.Listener):
+    """Tells people at a terminal what they are waiting for: one line a file, where the cache has nothing yet."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def on_start(self, event: Any) -> None:
+        package, _, module = event.data["dispatcher"].py_func.__module__.rpartition(".")
+        told = module.startswith("_") or module in self._told
+        if package == "block_env" and not told and sys.stderr.isatty():
+            self._told.add(module)
+            print(f"block_env: compiling {module}, once on this machine", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
