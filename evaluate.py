@@ -16,7 +16,7 @@ import numpy as np
 import agents
 import block_env
 from agents.evaluation import Log, PairResult, play_pair, score_table
-from block_env.command import Parser, add_rules, file_name, rules_of, run, whole, write_file
+from block_env.command import Parser, add_rules, check_apart, file_name, rules_of, run, whole, write_file
 from block_env.play import UNITS
 from block_env.recording import RecordFile
 
@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> int:
     """Play all pairs of the agents named; print a table, and write it as JSON if asked."""
     parser = make_parser()
     args = parser.parse_args(arguments)
+    check_apart(parser, {"--json": args.json, "--records": args.records})
     if len(args.agent) < 2:
         parser.error("AGENT: takes two or more agents, got one")
     try:

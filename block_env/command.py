@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import sys
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import NoReturn
 
@@ -39,6 +41,9 @@ class Parser(argparse.ArgumentParser):
 
 def run(main: Callable[[list[str]], int]) -> NoReturn:
     """Run a program; Ctrl-C and a closed output end it without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has not all letters shows a ? instead
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
@@ -109,6 +114,14 @@ def file_name(text: str) -> Path:
     if not fits or not os.access(path.resolve().parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"takes the name of a file in a folder that can be written, got {text!r}")
     return path
+
+
+def check_apart(parser: Parser, files: dict[str, Path | None]) -> None:
+    """End with an error if two of these options or arguments name the same file, under whatever names."""
+    given = [(name, file.resolve()) for name, file in files.items() if file is not None]
+    for (one, first), (other, second) in combinations(given, 2):
+        if first == second:
+            parser.error(f"{one} and {other}: take two files, got {first} for both")
 
 
 def folder_name(text: str) -> Path:

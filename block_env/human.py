@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import sys
 import textwrap
 from argparse import Namespace
@@ -267,6 +268,7 @@ def main(arguments: list[str]) -> int:
         session = Session(rules, agents_of(args.opponent, rules), args.seat, args.seed, args.record)
     except (ValueError, ImportError) as error:
         parser.error(str(error))
+    _end_in_order()
     try:
         _play(session, args)
     except (AgentError, ValueError, OSError) as error:
@@ -278,19 +280,32 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _end_in_order() -> None:
+    """Make the signals that end a program, or its terminal, end this one as Ctrl-C does: the record is kept."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # not all on Windows
+            signal.signal(getattr(signal, name), stop)
+
+
 def make_parser() -> Parser:
     """The command line."""
     parser = Parser(__doc__ or "", prog="python -m block_env.human")
     parser.add_argument(
         "--opponent",
         default="greedy",
-        metavar="NAME[,NAME…]",
+        metavar="NAME[,NAME...]",
         help="who plays at the other seats: one for all, or one for each, clockwise from you",
     )
     add_rules(parser)
     parser.add_argument("--seat", type=whole(0, 3), default=0, help="yours")
     parser.add_argument("--seed", type=whole(0), help="starts the deals and the agents' chance; default: a new one")
-    parser.add_argument("--record", type=file_name, metavar="FILE", help="write the games there")
+    parser.add_argument(
+        "--record", type=file_name, metavar="FILE", help="add the games to this file, the one that is broken off too"
+    )
     parser.add_argument("--web", action="store_true", help="play on a page that this machine's browser opens")
     parser.add_argument("--port", type=whole(0, 65535), default=0, help="of the page; 0: a free one")
     parser.add_argument("--no-browser", action="store_true", help="only print the page's address")

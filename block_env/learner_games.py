@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -124,7 +125,10 @@ class LearnerGames:
         self._done = np.zeros(num_games, np.bool_)
         self._reasons = np.zeros(num_games, np.int8)
         self._seeds: list[int | None] = [None] * num_games  # what a stream was started with, if that is known
-        self._recorder = None if record is None else Recorder(record, self.rules, self._names)
+        names = weakref.WeakMethod(
+            self._names
+        )  # so that a forgotten environment is forgotten at once, and its file freed
+        self._recorder = None if record is None else Recorder(record, self.rules, lambda row: names()(row))  # type: ignore[misc]
 
     @property
     def opponent(self) -> Opponent | Sequence[Opponent]:

@@ -46,10 +46,12 @@ def split(names: str, rules: Rules) -> list[str]:
     """The names in a comma-separated list. A part that is no agent belongs to the name before it: ``ppo:DIR,sample``.
 
     Raises:
-        ValueError: as :func:`make`, for a name that is no agent in the end.
+        ValueError: as :func:`make`, for a name that is no agent in the end; or one is empty.
     """
     found: list[str] = []
-    for part in names.split(","):
+    for part in map(str.strip, names.split(",")):
+        if not part:
+            raise ValueError(f"agent: takes one or more names with commas between them, got {names!r}")
         if found and not _is_agent(part, rules):
             found[-1] += f",{part}"
         else:

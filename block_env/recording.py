@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO
 from numpy.typing import NDArray
 
 from block_env.actions import decode_action
-from block_env.notation import UNFINISHED, Record, RoundRecord, Turn, result_words, write
+from block_env.notation import UNFINISHED, Record, RoundRecord, Turn, read, result_words, write
 from block_env.state import REASONS
 from block_env.tiles import Tile, tiles, tiles_in
 from block_env.variants import Rules
@@ -37,15 +38,26 @@ class RecordFile:
 
     Games are written into a journal beside it. A copy of that takes the file's place after each game; once it is large,
     whenever a sixteenth is new, so that the copying does not cost more than the writing; and at the end. An older file
-    of the name is there until the first game is complete.
+    of the name is there until the first game is written.
+
+    Args:
+        path: the file.
+        add: whether an older file's games are kept, and new ones written after them.
 
     Raises:
-        ValueError: the file cannot be written there, or another environment is writing it.
+        ValueError: the file cannot be written there, another environment is writing it, or what is there to be added to
+            holds no records.
     """
 
-    def __init__(self, path: PathLike) -> None:
-        self._journal = _Journal(_checked(path))
+    def __init__(self, path: PathLike, add: bool = False) -> None:
+        file = _checked(path)
+        self._journal = _Journal(file, _records_in(file) if add else b"")
         self._close = weakref.finalize(self, self._journal.close)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is a forked child: the file is its parent's."""
+        return self._journal.is_foreign
 
     def write(self, record: Record) -> None:
         """Add a game."""
@@ -67,10 +79,23 @@ def _checked(path: PathLike) -> Path:
     return file
 
 
+def _records_in(file: Path) -> bytes:
+    """What is in a file of records, nothing where there is none."""
+    try:
+        content = file.read_bytes() if file.exists() else b""
+        if content:
+            read(content.decode())
+    except OSError as error:
+        raise ValueError(f"record: {file} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise ValueError(f"record: {file} is there already, and holds no records to add to ({error})") from None
+    return content
+
+
 class _Journal:
     """All games so far, in a file beside the one that is asked for; its lock says that somebody is writing."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, before: bytes) -> None:
         self._path, self._beside = path, path.with_name(f".{path.name}.part")
         self._size = self._pending = 0
         self._process = os.getpid()
@@ -85,9 +110,14 @@ class _Journal:
             self._file.close()
             raise ValueError(f"record: {path} is being written by another environment") from None
         self._file.truncate(0)
+        self._file.write(before)
+        self._size = len(before)
 
     def add(self, game: bytes) -> None:
-        if self._is_foreign():
+        if self.is_foreign:
+            warnings.warn(
+                f"{self._path}: a forked copy of an environment records nothing", RuntimeWarning, stacklevel=2
+            )
             return
         text = b"\n" + game if self._size else game
         self._file.write(text)
@@ -104,7 +134,7 @@ class _Journal:
         self._pending = 0
 
     def close(self) -> None:
-        if self._is_foreign():
+        if self.is_foreign:
             return
         if self._pending:
             self._publish()
@@ -112,8 +142,8 @@ class _Journal:
             self._beside.unlink()
         self._file.close()
 
-    def _is_foreign(self) -> bool:
-        """Whether this is a forked child: the file is its parent's."""
+    @property
+    def is_foreign(self) -> bool:
         return os.getpid() != self._process
 
 
@@ -147,21 +177,29 @@ class _Game:
 class Recorder:
     """Follows N games on their state records and writes each as it ends.
 
+    Games that nobody ends are written as unfinished when the recorder is closed or forgotten, or the program ends.
     A copy or a pickle of an environment records nothing: there a recorder becomes None.
 
     Args:
-        file: where to write them, or its path.
+        file: where to write them; or its path, and the file is closed with the recorder.
         rules: what is played.
         names: who sits where in the game of a row, asked for when it starts; they may be of any kind of text. None:
             ``player_0``, …
+        add: to a path, whether games that are there already are kept.
     """
 
     def __init__(
-        self, file: RecordFile | PathLike, rules: Rules, names: Callable[[int], Sequence[str]] | None = None
+        self,
+        file: RecordFile | PathLike,
+        rules: Rules,
+        names: Callable[[int], Sequence[str]] | None = None,
+        add: bool = False,
     ) -> None:
-        self._file = file if isinstance(file, RecordFile) else RecordFile(file)
+        own = not isinstance(file, RecordFile)
+        self._file = file if isinstance(file, RecordFile) else RecordFile(file, add)
         self._rules, self._names = rules, names or _Players(rules)
         self._games: dict[int, _Game] = {}
+        self._close = weakref.finalize(self, _close, self._file, own, rules, self._games)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _nothing, ()
@@ -199,26 +237,25 @@ class Recorder:
         """The games in these rows are not played on: they are written as unfinished, if there was a turn."""
         for row in rows:
             game = self._games.pop(int(row), None)
-            if game is not None and (game.rounds or game.table.turns):
-                self._write(game, UNFINISHED, show_table=bool(game.table.turns))
+            if game is not None:
+                _write_unfinished(self._file, self._rules, game)
 
     def close(self) -> None:
         """Leave all games, and close the file."""
-        self.leave(list(self._games))
-        self._file.close()
+        self._close()
 
     def illegal(self, row: int, action: int) -> None:
         """The game in this row has ended by an illegal action of the seat to move."""
         game = self._games.pop(row, None)
         if game is not None:
-            self._write(game, f"illegal action {action} by P{game.mover}", show_table=True)
+            _write(self._file, self._rules, game, f"illegal action {action} by P{game.mover}", show_table=True)
 
     def _note(self, game: _Game, states: NDArray[Any], row: int, action: int, reason: int) -> None:
         """Write down a turn; the tiles drawn in it are the next of the shuffle."""
         table, move = game.table, decode_action(action, self._rules.max_pip)
         hand = int(states["shown" if reason else "hands"][row, game.mover])
         count = hand.bit_count() - table.hands[game.mover].bit_count() if move.tile is None else 0
-        drawn = self._tiles_at(table.order[table.drawn : table.drawn + count])
+        drawn = _tiles_at(self._rules, table.order[table.drawn : table.drawn + count])
         passed = move.tile is None and (reason > 0 or int(states["to_play"][row]) != game.mover)
         table.turns.append(Turn(game.mover, move, drawn, passed))
         table.drawn += count
@@ -227,7 +264,7 @@ class Recorder:
     def _end_round(self, game: _Game, states: NDArray[Any], row: int, reason: int) -> None:
         winner = int(states["last_winner"][row])
         shown = tuple(tuple(tiles_in(hand, self._rules.max_pip)) for hand in self._hands(states, row, "shown"))
-        ended = self._round(game.table)
+        ended = _round(self._rules, game.table)
         game.rounds.append(
             RoundRecord(
                 opener=ended.opener,
@@ -244,22 +281,18 @@ class Recorder:
             game.table = self._table(states, row)
             return
         won = int(states["winner"][row])
-        self._write(self._games.pop(row), result_words(self._rules, None if won < 0 else won), show_table=False)
+        _write(
+            self._file,
+            self._rules,
+            self._games.pop(row),
+            result_words(self._rules, None if won < 0 else won),
+            show_table=False,
+        )
 
     def _table(self, states: NDArray[Any], row: int) -> _Round:
         order = states["order"][row, : self._rules.num_tiles].tolist()
         dealt = int(states["stock_next"][row])
         return _Round(int(states["opener"][row]), self._hands(states, row, "hands"), order, dealt)
-
-    def _round(self, table: _Round) -> RoundRecord:
-        size = self._rules.hand_size
-        assert size is not None
-        hands = [table.order[seat * size : (seat + 1) * size] for seat in range(self._rules.num_players)]
-        return RoundRecord(table.opener, tuple(self._tiles_at(sorted(hand)) for hand in hands), tuple(table.turns))
-
-    def _tiles_at(self, ids: Sequence[int]) -> tuple[Tile, ...]:
-        every = tiles(self._rules.max_pip)
-        return tuple(every[index] for index in ids)
 
     def _hands(self, states: NDArray[Any], row: int, name: str) -> list[int]:
         hands: list[int] = states[name][row, : self._rules.num_players].tolist()
@@ -268,19 +301,46 @@ class Recorder:
     def _scores(self, states: NDArray[Any], row: int) -> tuple[int, ...]:
         return tuple(states["scores"][row, : self._rules.num_sides].tolist())
 
-    def _write(self, game: _Game, result: str, show_table: bool) -> None:
-        rounds = game.rounds + ([self._round(game.table)] if show_table else [])
-        self._file.write(
-            Record(
-                rules=self._rules,
-                names=game.names,
-                start_scores=game.start_scores,
-                rounds=tuple(rounds),
-                result=result,
-                seed=game.seed,
-                set_up=game.set_up,
-            )
+
+def _close(file: RecordFile, own: bool, rules: Rules, games: dict[int, _Game]) -> None:
+    for game in games.values() if not file.is_foreign else ():
+        _write_unfinished(file, rules, game)
+    games.clear()
+    if own:
+        file.close()
+
+
+def _write_unfinished(file: RecordFile, rules: Rules, game: _Game) -> None:
+    """Write a game that is not played on, if there was a turn."""
+    if game.rounds or game.table.turns:
+        _write(file, rules, game, UNFINISHED, show_table=bool(game.table.turns))
+
+
+def _write(file: RecordFile, rules: Rules, game: _Game, result: str, show_table: bool) -> None:
+    rounds = game.rounds + ([_round(rules, game.table)] if show_table else [])
+    file.write(
+        Record(
+            rules=rules,
+            names=game.names,
+            start_scores=game.start_scores,
+            rounds=tuple(rounds),
+            result=result,
+            seed=game.seed,
+            set_up=game.set_up,
         )
+    )
+
+
+def _round(rules: Rules, table: _Round) -> RoundRecord:
+    size = rules.hand_size
+    assert size is not None
+    hands = [table.order[seat * size : (seat + 1) * size] for seat in range(rules.num_players)]
+    return RoundRecord(table.opener, tuple(_tiles_at(rules, sorted(hand)) for hand in hands), tuple(table.turns))
+
+
+def _tiles_at(rules: Rules, ids: Sequence[int]) -> tuple[Tile, ...]:
+    every = tiles(rules.max_pip)
+    return tuple(every[index] for index in ids)
 
 
 def _nothing() -> None:

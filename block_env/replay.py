@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +23,7 @@ import numpy as np
 from block_env import named_agents, notation
 from block_env.actions import decode_action
 from block_env.analysis import Decision, decisions, kind
-from block_env.command import Parser, file_name, run, whole, write_file
+from block_env.command import Parser, check_apart, file_name, run, whole, write_file
 from block_env.game import Game
 from block_env.line import FreeEnd, Placed, place, table_size
 from block_env.notation import Position, Record, RoundRecord
@@ -43,9 +44,10 @@ def main(arguments: list[str]) -> int:
     """Read the records, write the page."""
     parser = make_parser()
     args = parser.parse_args(arguments)
+    check_apart(parser, {"FILE": args.file, "-o": args.output})
     try:
         records = _chosen(notation.read_file(args.file), args.game, args.view)
-        content = page(records, args.file.name, args.agents, args.game or 1)
+        content = page(records, _printable(args.file.name), args.agents, args.game or 1)
     except OSError as error:
         parser.error(f"FILE: {args.file} cannot be read ({error.strerror})")
     except ValueError as error:
@@ -55,6 +57,11 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         parser.error(f"-o: {args.output} cannot be written ({error.strerror})")
     return 0
+
+
+def _printable(name: str) -> str:
+    """A file's name as text: bytes that are no UTF-8 become marks."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def make_parser() -> Parser:

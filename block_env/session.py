@@ -84,7 +84,7 @@ class Session:
         agents: name and policy at each of the other seats, clockwise from the person.
         seat: the person's.
         seed: starts the deals and the agents' chance; None: fresh ones.
-        record: a file for the games (:mod:`block_env.recording`), each written as it ends, the last one by
+        record: a file that the games are added to (:mod:`block_env.recording`), each as it ends, the last one by
             :meth:`close`.
 
     Attributes:
@@ -115,7 +115,7 @@ class Session:
         history = any(needs_history(policy) for _, policy in agents)
         self._games = Games(1, rules, reward="points", history=history, seed=seed, auto_reset=False)
         players = [HUMAN if one == self.seat else self._agents[one][0] for one in range(rules.num_players)]
-        self._recorder = None if record is None else Recorder(record, rules, lambda _: players)
+        self._recorder = None if record is None else Recorder(record, rules, lambda _: players, add=True)
         self._number = 0
         self._begin(seed)
 

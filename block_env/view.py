@@ -88,14 +88,18 @@ def see(game: Game, viewer: int | None = None, reveal: bool = False, names: Sequ
         names: who sits where; None: ``player_0``, ``player_1``, …
 
     Raises:
-        ValueError: there is no such seat, or not one name a seat.
+        ValueError: there is no such seat, not one name a seat, or ``game`` is something else.
     """
+    if not isinstance(game, Game):
+        raise ValueError(f"game: takes a Game, such as env.game or games.snapshot(0), got {type(game).__name__}")
     count = game.rules.num_players
     if viewer is not None and (not is_whole(viewer) or not 0 <= viewer < count):
         raise ValueError(f"viewer: takes None or a seat from 0 to {count - 1}, got {viewer!r}")
-    called = [f"player_{seat}" for seat in range(count)] if names is None else [str(name) for name in names]
+    called = [f"player_{seat}" for seat in range(count)] if names is None else list(names)
     if len(called) != count:
         raise ValueError(f"names: takes {count}, one a seat, got {len(called)}")
+    if not all(isinstance(name, str) and name.strip() for name in called):
+        raise ValueError(f"names: takes names that are not empty, got {called!r}")
     line, ends = place(((ply, turn.move) for ply, turn in enumerate(game.history)), game.rules)
     return View(
         rules=game.rules,

@@ -192,6 +192,14 @@ class _Handler(BaseHTTPRequestHandler):
         """A move, or the wish for the next deal."""
         self._answer(self._post)
 
+    def version_string(self) -> str:
+        """What the server calls itself."""
+        return self.server_version
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request of this server's is refused like all else that it refuses."""
+        self._send(HTTPStatus(code), "text/plain; charset=utf-8", f"{message or HTTPStatus(code).phrase}\n".encode())
+
     def log_message(self, format: str, *args: Any) -> None:
         """Silent: the terminal shows what is news to the player."""
 
@@ -203,6 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
             status, kind, body = answer(self._path())
         except _RefusedError as error:
             status, kind, body = error.status, "text/plain; charset=utf-8", f"{error}\n".encode()
+        self._send(status, kind, body)
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)
         for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
@@ -224,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _path(self) -> str:
         """What stands behind the secret; for the ticket alone, ``/``."""
-        parts = urlsplit(self.path).path.split("/")
+        parts = urlsplit(self.path).path.split("/") if self.path.startswith("/") else []
         if len(parts) == 2 and self.command == "GET" and self.server.take_ticket(parts[1]):
             return "/"
         if len(parts) != 3 or not _same(parts[1], self.server.secret):

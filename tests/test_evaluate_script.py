@@ -106,3 +106,12 @@ def test_a_closed_output_loses_no_json_and_shows_no_traceback(tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert json.loads(file.read_text())["format"] == 1
+
+
+def test_two_results_do_not_go_into_one_file(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        evaluate.main(["greedy", "random", "--records", str(tmp_path / "same"), "--json", str(tmp_path / "." / "same")])
+    message = capsys.readouterr().err
+    assert (stop.value.code, message.count("\n")) == (2, 1)
+    assert "--json and --records: take two files" in message
+    assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 from helpers import every_rules, random_rules, scaled, swapped
 from numpy.typing import NDArray
+from record_cases import TIE
 
 from block_env import human, notation, opponents
 from block_env.actions import Move
@@ -519,9 +521,47 @@ def test_a_record_of_a_session(tmp_path: Path, rng: np.random.Generator) -> None
 
 def test_quitting_keeps_the_record(tmp_path: Path) -> None:
     file = tmp_path / "games.txt"
-    for typing in ("1\n1\nquit\n", "1\n1\n"):
+    for count, typing in enumerate(("1\n1\nquit\n", "1\n1\n"), start=1):
         run = run_human("--seed", "3", "--record", str(file), typing=typing)
         assert (run.returncode, run.stderr) == (0, b"")
         assert run.stdout.endswith(f"The record is in {file}.\n".encode())
-        (record,) = notation.read_file(file)
-        assert (record.names, record.result, record.seed) == (("human", "greedy"), "unfinished", 3)
+        records = notation.read_file(file)
+        told = [(record.names, record.result, record.seed) for record in records]
+        assert told == [(("human", "greedy"), "unfinished", 3)] * count
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("web", [[], ["--web", "--no-browser"]], ids=["terminal", "web"])
+def test_a_signal_that_ends_it_keeps_the_record(sent: signal.Signals, web: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "games"
+    file.write_text(TIE)
+    command = [sys.executable, "-m", "block_env.human", "--rules", "single_round", "--seed", "1", "--record", str(file)]
+    command += ["--opponent", "random", *web]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as run:
+        run.stdin.write(b"1\n")
+        run.stdin.flush()
+        seen = b""
+        while not (b"Ctrl-C ends it" in seen if web else seen.count(b"> ") > 1):
+            seen += run.stdout.read1()
+        time.sleep(1 if web else 0)  # the agent opens
+        run.send_signal(sent)
+        printed, _ = run.communicate(timeout=60)
+    assert b"The record is in" in printed
+    old, *new = notation.read_file(file)
+    assert notation.write(old) == TIE
+    assert [record.result for record in new] == ["unfinished"]
+
+
+def test_help_where_the_terminal_has_few_letters() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for name in ("human", "replay", "render"):
+        command = [sys.executable, "-m", f"block_env.{name}", "--help"]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+
+
+def test_a_record_whose_name_cannot_be_shown(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"g\xe9\xff")
+    run = run_human("--seed", "3", "--record", str(file), typing="1\nquit\n", PYTHONIOENCODING="ascii")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert b"The record is in" in run.stdout
+    assert len(notation.read_file(file)) == 1

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import gymnasium
@@ -202,6 +203,36 @@ def test_no_game_no_file_and_an_older_file_stays(tmp_path: Path) -> None:
     assert leftovers(tmp_path, "old")
 
 
+def test_games_are_added_to_an_older_file_if_that_is_wanted(tmp_path: Path) -> None:
+    file = tmp_path / "games"
+    for _ in range(2):
+        kept = RecordFile(file, add=True)
+        kept.write(notation.read(TIE)[0])
+        kept.close()
+    assert file.read_text() == f"{TIE}\n{TIE}"
+    RecordFile(file, add=True).close()
+    assert file.read_text() == f"{TIE}\n{TIE}"
+    for other in (b"letters", BLOCKED.encode()[:-9], b"\xff"):
+        file.write_bytes(other)
+        with pytest.raises(ValueError, match=r"record: .* holds no records to add to"):
+            RecordFile(file, add=True)
+        assert file.read_bytes() == other
+    assert leftovers(tmp_path, "games")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda file: Games(1, record=file),
+        lambda file: gymnasium.make_vec("block_env/Block-v0", num_envs=2, record=file),
+    ],
+    ids=["batch", "vector"],
+)
+def test_a_forgotten_environment_frees_its_file_at_once(make: Callable[[Path], object], tmp_path: Path) -> None:
+    for _ in range(3):
+        make(tmp_path / "games")
+
+
 def test_a_refused_step_adds_nothing(tmp_path: Path) -> None:
     games = Games(2, seed=1, record=tmp_path / "games")
     legal = games.action_mask.argmax(axis=1)
@@ -284,6 +315,25 @@ while True:
 """
 
 
+BROKEN_OFF = """
+import sys
+from block_env import raw_env
+table = raw_env("single_round", record=sys.argv[1])
+for seed in (1, 2):
+    table.reset(seed=seed)
+    table.step(int(table.last()[0]["action_mask"].argmax()))
+"""
+
+
+@pytest.mark.parametrize("end", ["", "raise RuntimeError", "sys.exit(3)", "del table; import os; os._exit(0)"])
+def test_a_program_that_ends_writes_the_game_that_is_on(end: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", f"{BROKEN_OFF}\n{end}", str(tmp_path / "games")]
+    subprocess.run(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    records = notation.read("\n".join(texts_of(tmp_path / "games")))
+    assert [(record.seed, record.result) for record in records] == [(1, "unfinished"), (2, "unfinished")]
+    assert leftovers(tmp_path, "games")
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_leaves_whole_games(sent: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "games"
@@ -308,21 +358,24 @@ def test_a_run_that_is_ended_leaves_whole_games(sent: signal.Signals, tmp_path: 
     assert {name for name in os.listdir(tmp_path) if name.endswith(".part")} == set()
 
 
-def test_a_forked_child_leaves_its_parents_file_alone(tmp_path: Path) -> None:
+def test_a_forked_child_leaves_its_parents_file_alone_and_says_so(tmp_path: Path) -> None:
     program = """
 import os, sys, warnings
-warnings.simplefilter("ignore")
+warnings.simplefilter("always")
 from block_env.play import Games
 games = Games(1, "single_round", seed=1, record=sys.argv[1])
 games.step(games.action_mask.argmax(axis=1))
 if os.fork() == 0:
+    while not games.step(games.action_mask.argmax(axis=1))[1].any():
+        pass
     games.step(games.action_mask.argmax(axis=1))
-    games.close()
     sys.exit()
 os.wait()
 games.close()
 """
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "games")], cwd=ROOT, check=True)
+    command = [sys.executable, "-c", program, str(tmp_path / "games")]
+    run = subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True)
+    assert run.stderr.count("a forked copy of an environment records nothing") == 1
     (text,) = texts_of(tmp_path / "games")
     assert len(notation.read(text)[0].rounds[0].turns) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -183,12 +184,11 @@ def test_bad_options_get_one_line_and_status_2(
 
 
 def test_bad_files_get_one_line_and_status_2(games_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cut, page = games_file.with_name("cut.txt"), games_file.with_name("game.html")
+    cut, empty, page = (games_file.with_name(name) for name in ("cut.txt", "empty.txt", "game.html"))
+    empty.write_text("")
     cut.write_text(games_file.read_text()[:-30])
     for file, names in ((games_file.with_name("none"), "cannot be read"), (games_file.parent, "cannot be read"),
-                        (cut, "line "), (page, "there is no record")):  # fmt: skip
-        if file == page:
-            page.write_text("")
+                        (cut, "line "), (empty, "there is no record")):  # fmt: skip
         with pytest.raises(SystemExit) as stop:
             replay.main([str(file), "-o", str(page)])
         message = capsys.readouterr().err
@@ -684,3 +684,28 @@ def test_playable_tiles_and_ends(browser: Any, tmp_path: Path) -> None:
     )
     browser.execute_script("board.show(board.view, board.how)")
     assert browser.execute_script("return document.activeElement.getAttribute('data-key')").startswith("tile-")
+
+
+def test_the_page_does_not_take_its_records_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, link = tmp_path / "games", tmp_path / "link"
+    file.write_text(notation.write(record_of(MATCH, 1)))
+    link.symlink_to(file)
+    before = file.read_bytes()
+    with pytest.raises(SystemExit):
+        replay.main([str(file), "-o", str(link)])
+    assert "FILE and -o: take two files" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"a\xff.txt")
+    file.write_text(notation.write(record_of(MATCH, 1)))
+    assert replay.main([str(file), "-o", str(tmp_path / "page.html")]) == 0
+    assert "a\ufffd.txt" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("names", ["greedy,", ",greedy", "greedy,,random", ""])
+def test_a_name_that_is_missing_in_a_list(names: str) -> None:
+    with pytest.raises(ValueError, match="agent: takes one or more names with commas between them"):
+        named_agents.split(names, MATCH)
+    assert named_agents.split("greedy, random", MATCH) == ["greedy", "random"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import ALL_RULES, random_states, rules_name, set_up, swapped
 
-from block_env import Rules
+from block_env import Rules, raw_env
 from block_env.game import snapshot
 from block_env.view import see
 
@@ -64,5 +64,14 @@ def test_no_such_viewer(viewer: object) -> None:
 
 
 def test_names_are_one_a_seat() -> None:
+    game = set_up(Rules(2), "66 56 00 01 11 12 22, 33 34 35 36 44 45 55").game
     with pytest.raises(ValueError, match=r"^names: takes 2, one a seat, got 1$"):
-        see(set_up(Rules(2), "66 56 00 01 11 12 22, 33 34 35 36 44 45 55").game, names=["a"])
+        see(game, names=["a"])
+    for names in (["a", ""], ["a", " "], [1, 2]):
+        with pytest.raises(ValueError, match=r"^names: takes names that are not empty"):
+            see(game, names=names)
+
+
+def test_what_is_seen_is_a_game() -> None:
+    with pytest.raises(ValueError, match=r"^game: takes a Game, such as env\.game"):
+        see(raw_env())

@@ -158,19 +158,20 @@ class Board {
     return one;
   }
 
-  // A name that is too long ends in dots; hovering shows all of it.
+  // A name that is too long is cut, but for the number that tells it from others; hovering shows all of it.
   fitNames() {
     for (const text of this.svg.querySelectorAll("text[data-width]")) {
       const whole = text.textContent, most = Number(text.getAttribute("data-width"));
       if (whole.length <= 200 && text.getComputedTextLength() <= most) continue;
+      const [number] = whole.match(/ \d{1,3}$/) ?? [""];
       let [fits, tooLong] = [0, Math.min(whole.length, 200)];
       while (tooLong - fits > 1) {
         const length = (fits + tooLong) >> 1;
-        text.textContent = `${whole.slice(0, length)}…`;
+        text.textContent = `${whole.slice(0, length)}…${number}`;
         if (text.getComputedTextLength() <= most) fits = length;
         else tooLong = length;
       }
-      text.textContent = `${whole.slice(0, fits)}…`;
+      text.textContent = `${whole.slice(0, fits)}…${number}`;
       text.append(node("title", {}, whole));
     }
   }
@@ -211,9 +212,10 @@ function seatNotes(view, seat) {
   return [...countNotes(view, seat), ...turnNotes(view, seat)].join(" · ");
 }
 
-// In a narrow box what is counted and what was done stand one below the other.
+// In a narrow box what is counted and what was done stand one below the other; there is room for one count alone.
 function noteLines(view, seat, box) {
-  return box.head === HEAD ? [seatNotes(view, seat)] : [countNotes(view, seat).join(" · "), turnNotes(view, seat).join(" · ")];
+  if (box.head === HEAD) return [seatNotes(view, seat)];
+  return [countNotes(view, seat).at(-1) ?? "", turnNotes(view, seat).join(" · ")];
 }
 
 function countNotes(view, seat) {
@@ -315,7 +317,7 @@ function pressable(one, key, name, press) {
 // What a seat says that has just passed, or drawn.
 function bubble(view, seat, box) {
   const ply = view.history.at(-1);
-  if (!ply || ply.seat !== seat || (!ply.passed && !ply.drawn)) return [];
+  if (!ply || ply.seat !== seat || (!ply.passed && !ply.drawn) || view.over) return []; // then the hands are what counts
   const words = [ply.drawn ? `draws ${ply.drawn}` : "", ply.passed ? "passes" : ""].filter(Boolean).join(", ");
   const x = box.x + box.width / 2, y = box.y + box.head + box.unit, width = 26 + words.length * 8;
   return [node("g", {class: "bubble"},

@@ -246,14 +246,13 @@ function endWords() {
 
 // The most that the table takes, so that header, hands and status find room beside it.
 function tableHeight() {
-  const besides = window.innerWidth >= 640 ? 440 : frame.view.seats.length === 2 ? 370 : 470;
+  const besides = window.innerWidth >= 640 ? 480 : frame.view.seats.length === 2 ? 370 : 470;
   return Math.max(260, window.innerHeight - besides);
 }
 
-// Where tiles would be small, the smallest of some parts of the table, all of its shape, that holds the whole line.
+// The smallest of some parts of the table, all of its shape, that holds the whole line: tiles are as large as they can be.
 function closer(view) {
   const [width, height] = view.table;
-  if (board.measure() / width > 26) return view;
   const spots = [...view.line.map(({x, y}) => [x, y, 1]), ...view.ends.map(({x, y}) => [x, y, 1.8])];
   const share = ([x, y, room]) => Math.max((Math.abs(x) + room) / (width / 2), (Math.abs(y) + room) / (height / 2));
   const part = [0.55, 0.7, 0.85].find((size) => spots.every((spot) => share(spot) <= size)) ?? 1;
