@@ -1,11 +1,12 @@
 # make train   sets up .venv and trains the two-player game, about five minutes on two cores
 # make test    sets up .venv and runs all checks and tests
+# make bench   sets up .venv, measures speed and memory against the yardsticks, and draws docs/speed.svg
 PYTHON ?= python3
 BIN := .venv/bin
 # Numba does not see changes in files that a cached kernel calls into: tests start with an empty cache.
 TEST_CACHE := NUMBA_CACHE_DIR=.numba_cache
 
-.PHONY: train test check clean
+.PHONY: train test check bench clean
 
 train: .venv/installed
 	$(BIN)/python train.py
@@ -19,6 +20,9 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks.bench --json benchmarks/results.json --plot docs/speed.svg
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
