@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
+from pettingzoo.utils import AgentSelector, wrappers
 
 import block_env
 from benchmarks.measure import Pair, Size
@@ -72,6 +72,34 @@ class EmptyEnv(AECEnv[str, Any, Any]):
             self.terminations = dict.fromkeys(self.agents, True)
 
 
+class GuideEnv(EmptyEnv):
+    """The empty environment as PettingZoo's guide writes one: with its agent selector and its bookkeeping of rewards.
+
+    Whoever asks gets an observation and a mask to keep.
+    """
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        self._selector = AgentSelector(self.agents)
+        self.agent_selection = self._selector.next()
+
+    def observe(self, agent: str) -> Any:
+        return {name: part.copy() for name, part in self._observation.items()}
+
+    def step(self, action: Any) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[agent] = 0.0
+        self._played += 1
+        if self._played == self._turns:
+            self.terminations = dict.fromkeys(self.agents, True)
+        self._clear_rewards()
+        self.agent_selection = self._selector.next()
+        self._accumulate_rewards()
+
+
 def wrapped(env: AECEnv[str, Any, Any]) -> AECEnv[str, Any, Any]:
     """PettingZoo's three usual wrappers."""
     env = wrappers.TerminateIllegalWrapper(env, illegal_reward=-1)
@@ -106,19 +134,24 @@ def rate(env: AECEnv[str, Any, Any], games: list[Game]) -> float:
     return steps / (time.perf_counter() - start)
 
 
-def _row(make: Callable[[], Any], wrap: Callable[[Any], Any], size: Size) -> Pair:
+def _row(make: Callable[[], Any], empty: Callable[[Any, int], Any], size: Size) -> Pair:
     env = make()
     games = random_games(env, size.aec_games)
     turns = sum(action is not None for _, actions in games for action in actions) // len(games)
-    empty = wrap(EmptyEnv(env, turns))
-    return Pair(partial(rate, env, games), partial(rate, empty, random_games(empty, size.aec_games)))
+    other = empty(env, turns)
+    return Pair(partial(rate, env, games), partial(rate, other, random_games(other, size.aec_games)))
 
 
 def raw_env_row(size: Size) -> Pair:
-    """``raw_env()`` against the empty environment; matches of two."""
-    return _row(block_env.raw_env, lambda empty: empty, size)
+    """``raw_env()`` against the empty environment of PettingZoo's guide; matches of two."""
+    return _row(block_env.raw_env, GuideEnv, size)
+
+
+def bare_row(size: Size) -> Pair:
+    """``raw_env()`` against an environment that hands out the same objects for ever."""
+    return _row(block_env.raw_env, EmptyEnv, size)
 
 
 def env_row(size: Size) -> Pair:
-    """``env()`` against the empty environment under the wrappers whose checks it makes itself."""
-    return _row(block_env.env, wrapped, size)
+    """``env()`` against the bare environment under the wrappers whose checks it makes itself."""
+    return _row(block_env.env, lambda env, turns: wrapped(EmptyEnv(env, turns)), size)

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Pair, Size, SkippedError, run_python
 from benchmarks.training import needs_training
+from block_env.play import Games
 
 STATUS = Path("/proc/self/status")
 
@@ -115,6 +116,11 @@ def _needs_status() -> None:
 
 def _last_number(arguments: list[str]) -> float:
     return float(run_python(arguments).splitlines()[-1])
+
+
+def record_row(size: Size) -> Pair:
+    """Bytes of the record that a game is played on."""
+    return Pair(lambda: float(Games(size.memory_games).states.nbytes / size.memory_games))
 
 
 def memory_row(size: Size) -> Pair:

@@ -37,7 +37,7 @@ def _learner(env: Any) -> Any:
     from sb3_contrib import MaskablePPO
 
     steps = ROLLOUT // env.num_envs
-    learner = MaskablePPO("MultiInputPolicy", env, n_steps=steps, batch_size=512, n_epochs=4, seed=1, device="cpu")
+    learner = MaskablePPO("MlpPolicy", env, n_steps=steps, batch_size=512, n_epochs=4, seed=1, device="cpu")
     return learner.learn(ROLLOUT)  # warms up
 
 
@@ -58,7 +58,8 @@ def sb3_row(size: Size) -> Pair:
     from block_env.sb3 import BlockVecEnv
 
     torch.set_num_threads(1)
-    ours, other = _learner(BlockVecEnv(ENVS)), _learner(DummyVecEnv([BlockGymEnv] * DUMMY_ENVS))
+    ours = _learner(BlockVecEnv(ENVS, mask_in="info"))
+    other = _learner(DummyVecEnv([partial(BlockGymEnv, mask_in="info")] * DUMMY_ENVS))
     return Pair(partial(_learn, ours, size.sb3_steps), partial(_learn, other, size.sb3_steps))
 
 

@@ -212,10 +212,10 @@ function seatNotes(view, seat) {
   return [...countNotes(view, seat), ...turnNotes(view, seat)].join(" · ");
 }
 
-// In a narrow box what is counted and what was done stand one below the other; there is room for one count alone.
+// In a narrow box what is counted and what was done stand one below the other; there is room for the last of each.
 function noteLines(view, seat, box) {
   if (box.head === HEAD) return [seatNotes(view, seat)];
-  return [countNotes(view, seat).at(-1) ?? "", turnNotes(view, seat).join(" · ")];
+  return [countNotes(view, seat).at(-1) ?? "", turnNotes(view, seat).at(-1) ?? ""];
 }
 
 function countNotes(view, seat) {
