@@ -17,7 +17,7 @@ SHIPPED = Path(__file__).parent / "trained"
 
 GRAMMAR = (
     f"{', '.join(opponents.OPPONENTS)}, ppo (the shipped network), ppo:DIR, or the run folder DIR; "
-    "a network also with ,sample behind it"
+    "a network also with ,sample behind it; exact:FILE for a small set that was solved"
 )
 
 
@@ -27,7 +27,7 @@ def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players
     Args:
         name: ``random``, ``greedy``, ``heuristic``; ``ppo:DIR`` for the network in a run folder of train.py, ``ppo``
             for the shipped one; or the folder's path. ``ppo:DIR,sample`` draws its actions instead of taking the most
-            likely.
+            likely. ``exact:FILE`` for what :mod:`agents.solvers` solved (:class:`agents.exact_policy.ExactPolicy`).
         rules: what it is to play, as in the environments.
         num_players: seats; None takes the rules' own.
 
@@ -40,6 +40,10 @@ def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players
         raise ValueError(f"agent: takes {GRAMMAR}; got {name!r}")
     if spec in opponents.OPPONENTS:
         return opponents.make(spec, played)
+    if spec.startswith("exact:"):
+        from agents.exact_policy import ExactPolicy
+
+        return ExactPolicy.load(Path(spec.removeprefix("exact:")), played)
     folder, sample = spec.removesuffix(",sample"), spec.endswith(",sample")
     if folder == "ppo":
         return _shipped(played, sample)
