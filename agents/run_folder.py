@@ -36,7 +36,7 @@ class Config:
 
     rules: dict[str, Any] = field(default_factory=lambda: Rules.preset("match").as_dict())
     command: str = ""
-    steps: int = 1_800_000
+    steps: int = 5_000_000
     seed: int = 0
     reward: str = "points"
     history: bool = False
@@ -48,7 +48,7 @@ class Config:
     gae_lambda: float = 0.6
     entropy: float = 0.05
     threads: int = 2
-    anchor_every: int = 200_000
+    anchor_every: int = 500_000
     anchor_deals: int = 1000
     final_deals: int = 10_000
 
