@@ -133,6 +133,21 @@ def _what(result: Result) -> str:
     return f"{row.what}: {ours} {row.unit}; {row.against}: {other}"
 
 
+def markdown(told: dict[str, Any]) -> str:
+    """A report's rows as the README has them."""
+    lines = ["| What | Figure (least to most) | Goal |", "|---|---|---|"]
+    for row in told["rows"]:
+        if row["figure"] is None:
+            continue
+        ratio = f", of {row['against']}" if row["against"] else ""
+        sides = [short(statistics.median(side)) for side in (row["ours"], row["other"]) if side]
+        rates = f": {' against '.join(sides)} {row['unit']}" if ratio else f", {row['unit']}".removesuffix(", ")
+        goal = row["goal"] and f"{row['goal']['kind']} {row['goal']['value']:,g}{'' if row['met'] else ', missed'}"
+        low, high = map(short, row["spread"])
+        lines.append(f"| {row['what']}{ratio}{rates} | {short(row['figure'])} ({low} to {high}) | {goal or ''} |")
+    return "\n".join(lines)
+
+
 def point_line(point: Point) -> str:
     """A point of the plot, as it is printed."""
     return f"{point.line:22}  {point.games:>7,} games  {short(point.rate):>9} steps/s"

@@ -503,3 +503,9 @@ def test_games_are_played_again_as_they_were() -> None:
                 env.step(action)
             assert env.agents == []
             assert env.unwrapped.game.over
+
+
+def test_the_readme_shows_what_was_measured() -> None:
+    told = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+    assert not told["quick"]
+    assert bench.markdown(told) in (ROOT / "README.md").read_text()
