@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -685,3 +686,32 @@ def test_pips_are_whole_numbers(pip: Any) -> None:
     hands = [[(pip, 6)], [(1, 2)]]
     with pytest.raises(ValueError, match=r"^options\['hands'\]: tile: takes"):
         Games(2, Rules(hand_size=1), seed=0).reset(options={"hands": hands})
+
+
+# Threads and batch sizes ----------------------------------------------------------------------------------------------
+
+
+def told_by(count: int, seeds: list[int], steps: int) -> list[list[bytes]]:
+    """What each of these games shows, step by step, played in batches of ``count``, by the last legal action."""
+    told: list[list[bytes]] = []
+    for start in range(0, len(seeds), count):
+        games = Games(count, "draw", reward="points", seed=seeds[start : start + count])
+        shown: list[list[bytes]] = [[] for _ in range(count)]
+        for _ in range(steps):
+            last = games.action_mask.shape[1] - 1 - games.action_mask[:, ::-1].argmax(axis=1)
+            rewards, done = games.step(last)
+            for row, frames in enumerate(shown):
+                parts = games.observation, games.action_mask, rewards, done, games.reasons, games.states
+                frames.append(b"".join(part[row].tobytes() for part in parts))
+        told += shown
+    return told
+
+
+def test_a_game_is_the_same_in_any_batch_and_thread() -> None:
+    seeds = list(range(24))
+    alone = told_by(1, seeds, scaled(120, 20))
+    assert told_by(24, seeds, scaled(120, 20)) == alone
+    assert told_by(8, seeds, scaled(120, 20)) == alone
+    with ThreadPoolExecutor(2) as pool:
+        halves = pool.map(lambda part: told_by(4, part, scaled(120, 20)), (seeds[:12], seeds[12:]))
+    assert [game for half in halves for game in half] == alone
