@@ -159,7 +159,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._paid = False
+        self._paid, self._bound = False, self._bound or self._bind()
         self._give_turn(self._states["to_play"].item())
 
     def step(self, action: Any) -> None:
@@ -246,16 +246,14 @@ class BlockEnv(AECEnv[str, Any, Any]):
     def _encode(self, agent: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         batch = self._bound or self._bind()
         encode_one(batch.address, self._seat(agent))
-        vector, mask = self._vector.copy(), self._mask.copy()
+        vector, mask = batch.first_observation.copy(), batch.first_mask.copy()
         if self.terminations.get(agent, True) or self.truncations.get(agent, True):
             mask[:] = 0
         return vector, mask
 
     def _bind(self) -> Batch:
-        batch = Batch.of(self._states, self.rules, self.history, self.reward == "points", redeal=False)
-        self._vector, self._mask = batch.observation[0], batch.action_mask[0]
-        self._bound = batch
-        return batch
+        self._bound = Batch.of(self._states, self.rules, self.history, self.reward == "points", redeal=False)
+        return self._bound
 
     def _refuse(self, action: int) -> None:
         raise illegal_action(self._states[0], self.rules, action)

@@ -26,8 +26,8 @@ class Batch:
     Attributes:
         address: what kernels take.
         observation, action_mask, rewards, done, reasons: what they write.
+        first_observation, first_mask: views of row 0 of these two.
         rows, seats, actions: what they read; int64 [N].
-        to_play: the seat to move in each game, a view.
 
     Raises:
         TypeError: a buffer has not the dtype that kernels read at its address, or does not lie in one piece.
@@ -43,8 +43,8 @@ class Batch:
         self._record = np.array([(addresses | numbers)[name] for name in _NAMES], np.int64)
         self.rows, self.seats, self.actions = (buffers[name] for name in ("rows", "seats", "actions"))
         self.observation, self.action_mask = buffers["observation"], buffers["action_mask"]
+        self.first_observation, self.first_mask = self.observation[0], self.action_mask[0]
         self.rewards, self.done, self.reasons = (buffers[name] for name in ("rewards", "done", "reasons"))
-        self.to_play = buffers["states"]["to_play"]
         self.address = int(self._record.ctypes.data)
 
     @classmethod

@@ -587,7 +587,7 @@ def twin_of(table: Env, viewer: int, rng: np.random.Generator) -> Env:
     """The same game for one seat, with all that is hidden from it drawn anew; masks given out again."""
     twin = fork(table)
     twin._states = swapped(table._states, table.rules, 0, viewer, rng)
-    twin._give_masks()
+    twin._tell()
     return twin
 
 
