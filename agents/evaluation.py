@@ -1,18 +1,19 @@
 """Paired evaluation: two agents on the same deals, in every rotation over the seats, with intervals over deals.
 
 The unit of chance is the deal. Each is played once for every seating of the two agents, so that the luck of the hands
-and of the opening cancels; a result is a mean over deals, and its 95 % interval is that of a mean of so many
-independent deals.
+and of the opening cancels; a result is a mean over deals, with its interval (:mod:`agents.intervals`). Deals are played
+in chunks, each of which follows from the seed, its number and the two agents alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.intervals import Moments, mean, multiplicity_note, share
 from block_env.keywords import check_seed, is_whole
 from block_env.play import Games, play_out
 from block_env.policy import Policy, needs_history
@@ -99,24 +100,31 @@ def play_pair(
         ValueError: an argument, named in the message, is out of range, an agent was made for other rules, or one
             chose an action that is not legal.
     """
-    _check_pair(a, b, rules, deals, seed)
-    _play_chunk(a, b, rules, "round", 1, [seed])  # compiles what is not, so that no decision is charged for it
-    parts = [_play_chunk(a, b, rules, unit, size, [seed, index], log) for index, size in enumerate(_chunks(deals))]
-    chunk = _Chunk(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Chunk.__slots__))
+    check_pair(a, b, rules, deals, seed)
+    play_chunk(a, b, rules, "round", 1, [seed])  # compiles what is not, so that no decision is charged for it
+    parts = [play_chunk(a, b, rules, unit, size, [seed, index], log) for index, size in enumerate(chunks(deals))]
+    return result_of(Chunk.joined(parts), rules)
+
+
+def result_of(chunk: Chunk, rules: Rules) -> PairResult:
+    """What the deals of a chunk, or of several, say of the two agents."""
+    sides, seatings = rules.num_sides, chunk.won.shape[1]
     decisions, seconds = chunk.decisions.sum(axis=0), chunk.seconds.sum(axis=0)
-    points, points_ci = _ratio(chunk.points.sum(axis=1), chunk.rounds.sum(axis=1))
-    share, (low, high) = _ratio(chunk.shares.mean(axis=1), np.ones(deals))
+    # Shared losses (float32) are parts of one less than the sides, drawn games of the sides: sums of whole numbers.
+    scale = sides - 1
+    points = mean(Moments.of(np.rint(scale * chunk.points).sum(axis=1), scale * chunk.rounds.sum(axis=1)))
+    won = share(Moments.of(sides * chunk.shares.sum(axis=1), sides * seatings))
     draws, wins = int((chunk.winners < 0).sum()), int(chunk.won.sum())
     rounds, games = int(chunk.rounds.sum()), chunk.won.size
     return PairResult(
-        deals=deals,
+        deals=len(chunk.won),
         rounds=rounds,
         games=games,
-        points=points,
-        points_ci=points_ci,
-        share=share,
-        share_ci=(max(low, 0.0), min(high, 1.0)),
-        fair_share=1 / rules.num_sides,
+        points=points.value,
+        points_ci=(points.low, points.high),
+        share=won.value,
+        share_ci=(won.low, won.high),
+        fair_share=1 / sides,
         wins=wins,
         draws=draws,
         losses=games - wins - draws,
@@ -126,7 +134,8 @@ def play_pair(
     )
 
 
-def _check_pair(a: Policy, b: Policy, rules: Rules, deals: int, seed: int) -> None:
+def check_pair(a: Policy, b: Policy, rules: Rules, deals: int, seed: int) -> None:
+    """ValueError for arguments of :func:`play_pair` that are out of range; the message names them."""
     if not isinstance(rules, Rules):
         raise ValueError(f"rules: takes a Rules, such as Rules.preset('match'), got {rules!r}")
     for name, policy in (("a", a), ("b", b)):
@@ -142,8 +151,8 @@ def _check_pair(a: Policy, b: Policy, rules: Rules, deals: int, seed: int) -> No
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Arrays [deals, seatings], and [1, 2] for decisions and seconds of a and b."""
+class Chunk:
+    """Deals of a pair, from a's side: arrays [deals, seatings]; and [1, 2], decisions and seconds of a and b."""
 
     points: NDArray[np.float64]
     shares: NDArray[np.float64]
@@ -154,15 +163,22 @@ class _Chunk:
     decisions: NDArray[np.int64]
     seconds: NDArray[np.float64]
 
+    @classmethod
+    def joined(cls, parts: Sequence[Chunk]) -> Chunk:
+        """All of these, in this order."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
-def _chunks(deals: int) -> Iterator[int]:
+
+def chunks(deals: int) -> Iterator[int]:
+    """The sizes of the chunks that so many deals are played in."""
     for start in range(0, deals, CHUNK):
         yield min(CHUNK, deals - start)
 
 
-def _play_chunk(
+def play_chunk(
     a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entropy: list[int], log: Log | None = None
-) -> _Chunk:
+) -> Chunk:
+    """Play so many deals in every seating; what they are follows from ``entropy``."""
     table = seatings(rules)
     count = len(table)
     deal_seed, play_seed = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
@@ -184,7 +200,7 @@ def _play_chunk(
     shape = (deals, count)
     side = np.tile(np.arange(count), deals)  # in seating k agent a has side k, and with it seat k
     won = tally.winners == side
-    return _Chunk(
+    return Chunk(
         points=tally.points[np.arange(len(side)), side].reshape(shape),
         shares=np.where(tally.winners < 0, 1 / rules.num_sides, won).reshape(shape),
         won=won.reshape(shape),
@@ -194,13 +210,6 @@ def _play_chunk(
         decisions=tally.decisions[None],
         seconds=tally.seconds[None],
     )
-
-
-def _ratio(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, Interval]:
-    """The sum of values over the sum of weights, and its 95 % interval over deals (a ratio estimator, delta method)."""
-    ratio = float(values.sum() / weights.sum())
-    spread = np.std(values - ratio * weights, ddof=1) / weights.mean() / np.sqrt(len(values))
-    return ratio, (ratio - 1.959964 * float(spread), ratio + 1.959964 * float(spread))
 
 
 def score_table(pairs: list[tuple[str, str, PairResult]], rules: Rules, unit: str, deals: int, seed: int) -> str:
@@ -236,4 +245,4 @@ def score_table(pairs: list[tuple[str, str, PairResult]], rules: Rules, unit: st
         f"a pair, each in all {games} seatings; seed {seed}.\n"
         f"From a's side, 95 % intervals over deals; even is {1 / rules.num_sides:.1%}. ms: milliseconds a decision."
     )
-    return "\n".join([note, "", *lines])
+    return "\n".join([note, *([multiplicity_note(len(pairs))] if len(pairs) > 1 else []), "", *lines])
