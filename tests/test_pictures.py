@@ -223,7 +223,7 @@ def test_any_rules(rng: np.random.Generator) -> None:
     for _ in range(60):
         rules = random_rules(rng)
         games = random_states(rules, 3, rng)
-        called = ["W" * 30, "漢字" * 9, "player_0", ""][: rules.num_players]
+        called = ["W" * 30, "漢字" * 9, "player_0", "i"][: rules.num_players]
         for row in range(3):
             check_layout(render_svg(games.snapshot(row), 0, True, called), rules)
 
