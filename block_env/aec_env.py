@@ -95,7 +95,7 @@ class BlockEnv(AECEnv[str, Any, Any]):
     ) -> None:
         super().__init__()
         self.rules = resolve(rules, num_players)
-        self.reward, self.mask_in, self.history = check_reward(reward), mask_in, check_history(history)
+        self._reward, self.mask_in, self._history = check_reward(reward), mask_in, check_history(history)
         self.max_cycles = check_max_cycles(max_cycles)
         self.render_mode = check_render_mode(render_mode)
         self._window: Any = None
@@ -127,6 +127,16 @@ class BlockEnv(AECEnv[str, Any, Any]):
         """The space of this agent's actions: one object a name, the same values for all."""
         self._seat(agent)
         return self.action_spaces[agent]
+
+    @property
+    def reward(self) -> str:
+        """``"outcome"`` or ``"points"``."""
+        return self._reward
+
+    @property
+    def history(self) -> bool:
+        """Whether observations end with the whole public round."""
+        return self._history
 
     @property
     def game(self) -> Game:

@@ -232,7 +232,7 @@ class LearnerGames:
             self._choose(waiting, actions, asked, rng)
             self._play(waiting, actions)
             waiting, actions, asked = self._book(waiting)
-        self._look(rows, self.learner[rows])
+        self._look(rows)
 
     def _book(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows in which another is to move, its action where it has no choice, and else which policy is asked."""
@@ -250,11 +250,18 @@ class LearnerGames:
         encode_games(*games, np.arange(count), observation, action_mask)
         return observation, action_mask
 
-    def _look(self, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
-        """Look at these games with those seats' eyes. The observations of before stay as they are, for who has them."""
-        self.observation = np.empty_like(self.observation) if len(rows) == len(self.states) else self.observation.copy()
-        buffers = self.observation, self.action_mask
-        encode_games(self.states, self._rules, self._places, rows, seats, rows, *buffers)
+    def _look(self, rows: NDArray[np.int64]) -> None:
+        """Look at the games with the learners' eyes; masks are new in these rows alone.
+
+        Observations go to new arrays, since who got the old ones may keep them, and write into them.
+        """
+        self.observation = np.empty_like(self.observation)
+        every, masks = np.arange(len(self.states)), self.action_mask
+        if len(rows) < len(every):
+            masks = np.empty_like(masks)
+        encode_games(self.states, self._rules, self._places, every, self.learner, every, self.observation, masks)
+        if masks is not self.action_mask:
+            self.action_mask[rows] = masks[rows]
 
     def _play(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         kernels.step_games(

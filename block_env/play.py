@@ -29,7 +29,7 @@ _NO_TILES = np.uint64(0)
 
 
 class Games:
-    """N games of the same rules, played in lockstep, all seats.
+    """N games of the same rules, played in lockstep, all seats; by one thread at a time.
 
     Args:
         num_games: N.
@@ -41,6 +41,8 @@ class Games:
         auto_reset: whether a finished game starts its next deal within the step that ends it.
         record: as in the environments, or a :class:`block_env.recording.Recorder`.
         copies: games 0 to ``copies - 1`` get the same deals, and so on: duplicate deals. Goes with one seed or None.
+
+    Attributes are set once; arrays are written into, as by ``games.states[:] = kept``.
 
     Attributes:
         observation: float32 [N, D], what the seat to move sees; the next step overwrites it.
@@ -89,6 +91,13 @@ class Games:
         self._seed_streams(seed)
         self._recorder = self._open_record(record)
         self.reset()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and name in self.__dict__:
+            raise AttributeError(
+                f"{name} of Games cannot be replaced; an array can be written into: games.{name}[:] = …"
+            )
+        super().__setattr__(name, value)
 
     @property
     def to_play(self) -> NDArray[np.int32]:
@@ -227,7 +236,7 @@ class Games:
         chosen = as_array(rows)
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or (chosen.size and not self._in_range(chosen)):
             raise ValueError(f"rows: takes whole numbers from 0 to {self.num_games - 1}, int [n], got {rows!r}")
-        chosen = chosen.astype(np.int64, copy=False)
+        chosen = np.array(chosen, np.int64)  # in one piece, and writable: else kernels are compiled anew
         if once and chosen.size and np.bincount(chosen).max() > 1:
             raise ValueError(f"rows: takes each game once, got game {np.bincount(chosen).argmax()} more often")
         return chosen
@@ -238,7 +247,7 @@ class Games:
         fits = given.dtype.kind in "iu" and given.shape == (count,)
         if not fits or (count and not 0 <= given.min() <= given.max() <= last):
             raise ValueError(f"seats: takes whole numbers from 0 to {last}, int [{count}], got {seats!r}")
-        return given.astype(np.int64, copy=False)
+        return np.array(given, np.int64)
 
     def _in_range(self, rows: NDArray[Any]) -> bool:
         return bool(rows.min() >= 0 and rows.max() < self.num_games)

@@ -34,11 +34,12 @@ class Policy(Protocol):
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """The values as an array; ragged ones as an empty one of objects, which no check lets through."""
+    """The values as an array: an empty list as whole numbers, ragged ones as objects, which no check lets through."""
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         return np.empty(0, object)
+    return array.astype(np.int64) if isinstance(values, list | tuple) and array.shape == (0,) else array
 
 
 def choose(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from helpers import (
 from numpy.typing import NDArray
 
 from block_env import rules as kernels
+from block_env.observation import encode_games
 from block_env.play import Games, IllegalActionError, play_out
 from block_env.state import REASONS
 from block_env.variants import Rules, rules_table
@@ -715,3 +717,42 @@ def test_a_game_is_the_same_in_any_batch_and_thread() -> None:
     with ThreadPoolExecutor(2) as pool:
         halves = pool.map(lambda part: told_by(4, part, scaled(120, 20)), (seeds[:12], seeds[12:]))
     assert [game for half in halves for game in half] == alone
+
+
+@pytest.mark.parametrize("name", ["states", "observation", "action_mask", "reasons", "auto_reset", "reward", "rules"])
+def test_what_is_bound_cannot_be_replaced(name: str) -> None:
+    games = Games(2, seed=1)
+    before = getattr(games, name)
+    with pytest.raises(AttributeError, match=f"{name} of Games cannot be replaced"):
+        setattr(games, name, copy.deepcopy(before))
+    assert getattr(games, name) is before
+    kept = games.states.copy()
+    games.step(games.action_mask.argmax(axis=1))
+    games.states[:] = kept
+    assert games.states.tobytes() == kept.tobytes()
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_rows_and_seats_of_any_layout_compile_nothing() -> None:
+    games, rows, seats = Games(8, seed=1), np.arange(8), np.zeros(8, np.int64)
+    games.reset(rows=rows)
+    games.observe(rows, seats)
+    compiled = [kernels.deal_games, encode_games]
+    before = [len(one.signatures) for one in compiled]
+    fixed = rows.copy()
+    fixed.flags.writeable = False
+    for some in (rows[::2], fixed, rows[::-1], np.broadcast_to(3, 4), rows.astype(">i4")):
+        if len(set(some.tolist())) == len(some):
+            games.reset(rows=some)
+        games.observe(some, seats[: len(some)][::-1])
+        games.observe(some, np.broadcast_to(1, len(some)))
+    assert [len(one.signatures) for one in compiled] == before
+
+
+def test_no_rows_are_none() -> None:
+    games = Games(3, seed=1)
+    before = games.states.tobytes()
+    games.step([], [])
+    games.reset(rows=[])
+    assert [len(part) for part in games.observe([], [])] == [0, 0]
+    assert games.states.tobytes() == before

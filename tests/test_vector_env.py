@@ -513,3 +513,26 @@ def test_a_limit_larger_than_any_counter() -> None:
     batch = BlockVectorEnv(2, max_cycles=2**70)
     batch.reset(seed=1)
     assert not batch.step(batch.action_masks().argmax(axis=1))[3].any()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_what_is_written_into_an_observation_comes_back_nowhere(mode: AutoresetMode) -> None:
+    """Whoever got an observation may scale it in place: illegal actions and partial resets show true ones."""
+    tables = [BlockVectorEnv(4, autoreset_mode=mode, mask_in="info", max_cycles=9) for _ in range(2)]
+    seen = [table.reset(seed=1) for table in tables]
+    for step in range(40):
+        masks = tables[0].action_masks()
+        actions = masks.argmax(axis=1)
+        actions[step % 4] = masks[step % 4].argmin()  # often illegal
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seen[0][0][:] = -7
+            seen = [table.step(actions) for table in tables]
+        assert (seen[0][0] == seen[1][0]).all()
+        for one, other in zip(*(got[-1].get("final_obs", []) for got in seen), strict=True):
+            assert one is other is None or (one == other).all()
+        over = seen[0][2] | seen[0][3]
+        if mode == AutoresetMode.DISABLED and over.any():
+            seen[0][0][:] = -7
+            seen = [table.reset(options={"reset_mask": over.copy()}) for table in tables]
+            assert (seen[0][0] == seen[1][0]).all()
