@@ -6,10 +6,11 @@ The grammar is ``name[:argument,…]``. A run folder's path alone is short for `
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from block_env import opponents
-from block_env.policy import Policy
+from block_env.policy import Player
 from block_env.variants import Rules, resolve
 
 SHIPPED = Path(__file__).parent / "trained"
@@ -17,15 +18,17 @@ SHIPPED = Path(__file__).parent / "trained"
 
 GRAMMAR = (
     f"{', '.join(opponents.OPPONENTS)}, ppo (the shipped network), ppo:DIR, or the run folder DIR; "
-    "a network also with ,sample behind it; exact:FILE for a small set that was solved"
+    "a network also with ,sample behind it; exact:FILE for a small set that was solved; pimc:WORLDS; "
+    "clairvoyant (sees all hands, for evaluation alone)"
 )
 
 
-def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players: int | None = None) -> Policy:
+def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players: int | None = None) -> Player:
     """The agent of that name.
 
     Args:
-        name: ``random``, ``greedy``, ``heuristic``; ``ppo:DIR`` for the network in a run folder of train.py, ``ppo``
+        name: ``random``, ``greedy``, ``heuristic``; ``pimc:WORLDS``; ``clairvoyant``, which sees all hands and is no
+            policy but the upper mark of evaluation; ``ppo:DIR`` for the network in a run folder of train.py, ``ppo``
             for the shipped one; or the folder's path. ``ppo:DIR,sample`` draws its actions instead of taking the most
             likely. ``exact:FILE`` for what :mod:`agents.solvers` solved (:class:`agents.exact_policy.ExactPolicy`).
         rules: what it is to play, as in the environments.
@@ -44,6 +47,14 @@ def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players
         from agents.exact_policy import ExactPolicy
 
         return ExactPolicy.load(Path(spec.removeprefix("exact:")), played)
+    if spec == "clairvoyant":
+        from agents.clairvoyant import Clairvoyant
+
+        return Clairvoyant(played)
+    if re.fullmatch("pimc:[1-9][0-9]{0,5}", spec):
+        from agents.pimc import Pimc
+
+        return Pimc(played, int(spec.removeprefix("pimc:")))
     folder, sample = spec.removesuffix(",sample"), spec.endswith(",sample")
     if folder == "ppo":
         return _shipped(played, sample)
@@ -54,7 +65,7 @@ def make(name: str | os.PathLike[str], rules: str | Rules = "match", num_players
     raise ValueError(f"agent: takes {GRAMMAR}; got {name!r}")
 
 
-def _shipped(rules: Rules, sample: bool) -> Policy:
+def _shipped(rules: Rules, sample: bool) -> Player:
     from agents.learned import load_policy
 
     folder = SHIPPED / f"{rules.name}-{rules.num_players}p"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agents.intervals import Moments, mean, multiplicity_note, share
 from block_env.keywords import check_seed, is_whole
 from block_env.play import Games, play_out
-from block_env.policy import Policy, needs_history
+from block_env.policy import Player, Policy, Seer, needs_history
 from block_env.recording import Recorder, RecordFile
 from block_env.variants import Rules
 
@@ -80,7 +80,7 @@ class Log:
 
 
 def play_pair(
-    a: Policy, b: Policy, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0, log: Log | None = None
+    a: Player, b: Player, rules: Rules, unit: str = "round", deals: int = 1000, seed: int = 0, log: Log | None = None
 ) -> PairResult:
     """Play ``deals`` deals (matches, for the unit "match") in every seating of a and b.
 
@@ -134,12 +134,12 @@ def result_of(chunk: Chunk, rules: Rules) -> PairResult:
     )
 
 
-def check_pair(a: Policy, b: Policy, rules: Rules, deals: int, seed: int) -> None:
+def check_pair(a: Player, b: Player, rules: Rules, deals: int, seed: int) -> None:
     """ValueError for arguments of :func:`play_pair` that are out of range; the message names them."""
     if not isinstance(rules, Rules):
         raise ValueError(f"rules: takes a Rules, such as Rules.preset('match'), got {rules!r}")
     for name, policy in (("a", a), ("b", b)):
-        if not isinstance(policy, Policy) or isinstance(policy, type):
+        if not isinstance(policy, Policy | Seer) or isinstance(policy, type):
             raise ValueError(f"{name}: takes a Policy, such as agents.make('greedy'), got {policy!r}")
         made_for = getattr(policy, "rules", rules)
         if made_for != rules:
@@ -176,7 +176,7 @@ def chunks(deals: int) -> Iterator[int]:
 
 
 def play_chunk(
-    a: Policy, b: Policy, rules: Rules, unit: str, deals: int, entropy: list[int], log: Log | None = None
+    a: Player, b: Player, rules: Rules, unit: str, deals: int, entropy: list[int], log: Log | None = None
 ) -> Chunk:
     """Play so many deals in every seating; what they are follows from ``entropy``."""
     table = seatings(rules)

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 import agents
 from agents.evaluation import Chunk, Log, PairResult, check_pair, chunks, play_chunk, result_of
 from agents.ratings import PairScores, Ratings, bradley_terry
-from block_env.policy import Policy
+from block_env.policy import Player
 from block_env.recording import RecordFile
 from block_env.variants import Rules
 
@@ -127,14 +127,14 @@ def rate(pairings: Sequence[Pairing], rules: Rules) -> Ratings | None:
 Job = tuple[int, int, int]
 
 
-def _play(task: Task, policies: Sequence[Policy], job: Job, log: Log | None = None) -> Chunk:
+def _play(task: Task, policies: Sequence[Player], job: Job, log: Log | None = None) -> Chunk:
     pair, chunk, size = job
     a, b = (policies[place] for place in task.pairs[pair])
     return play_chunk(a, b, task.rules, task.unit, size, [task.seed, chunk], log)
 
 
 def _alone(
-    task: Task, policies: Sequence[Policy], records: RecordFile | None, progress: Callable[[int], None]
+    task: Task, policies: Sequence[Player], records: RecordFile | None, progress: Callable[[int], None]
 ) -> dict[Job, Chunk]:
     for a, b in task.pairs:  # compiles what is not, so that no decision is charged for it
         play_chunk(policies[a], policies[b], task.rules, "round", 1, [task.seed])
@@ -177,7 +177,7 @@ def _pool(task: Task, count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 _task: Task
-_policies: list[Policy]
+_policies: list[Player]
 
 
 def _begin(task: Task) -> None:

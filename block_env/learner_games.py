@@ -18,7 +18,7 @@ from block_env.game import snapshot
 from block_env.keywords import check_history, check_max_cycles, check_reward, is_whole
 from block_env.observation import encode_games, layout, layout_table
 from block_env.opponents import OPPONENTS, make
-from block_env.policy import Policy, choose, needs_history
+from block_env.policy import Policy, choose, needs_history, sees_everything
 from block_env.recording import PathLike, Recorder
 from block_env.state import new_states
 from block_env.variants import Rules, resolve, rules_table
@@ -56,6 +56,8 @@ def seat_opponents(opponent: Opponent | Sequence[Opponent], rules: Rules, histor
 
 
 def _check_policy(policy: Any, history: bool) -> Policy:
+    if sees_everything(policy):
+        raise ValueError(f"opponent: takes a Policy, which sees observations alone; {policy!r} sees all hands")
     if not isinstance(policy, Policy) or isinstance(policy, type):
         raise ValueError(f"opponent: takes a Policy or one of {', '.join(map(repr, OPPONENTS))}, got {policy!r}")
     if needs_history(policy) and not history:

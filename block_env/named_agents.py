@@ -12,7 +12,7 @@ import re
 
 from block_env.opponents import OPPONENTS
 from block_env.opponents import make as make_scripted
-from block_env.policy import Policy
+from block_env.policy import Policy, sees_everything
 from block_env.variants import Rules
 
 _FACTORY = re.compile(r"([^\W\d][\w.]*):([^\W\d]\w*)")
@@ -82,6 +82,8 @@ def _from_factory(module: str, factory: str, rules: Rules, *name: str) -> Policy
     if not callable(make_one):
         raise ValueError(f"agent: {module}:{factory}: there is no such function")
     policy = make_one(*name, rules)
+    if sees_everything(policy):
+        raise ValueError(f"agent: {' '.join(name) or f'{module}:{factory}'}: sees all hands; only evaluation asks it")
     if not isinstance(policy, Policy):
         raise ValueError(f"agent: {module}:{factory}: is to give a policy with act, got {policy!r}")
     return policy

@@ -18,7 +18,7 @@ from block_env.deals import IllegalActionError, Seed, Setup, illegal_action, sta
 from block_env.game import Game, snapshot
 from block_env.keywords import check_history, check_reward, is_whole
 from block_env.observation import encode_batch, encode_games, layout, layout_table, observe
-from block_env.policy import Policy, as_array, choose
+from block_env.policy import Player, as_array, choose, choose_on, sees_everything
 from block_env.recording import PathLike, Recorder
 from block_env.state import BLOCKED, NO_REASON, new_states
 from block_env.variants import Rules, resolve, rules_table
@@ -282,7 +282,7 @@ class Tally:
 
 def play_out(
     games: Games,
-    policies: Sequence[Policy],
+    policies: Sequence[Player],
     seating: NDArray[np.integer[Any]],
     rng: np.random.Generator,
     unit: str = "match",
@@ -291,7 +291,8 @@ def play_out(
 
     Args:
         games: made with ``reward="points"`` and ``auto_reset=False``.
-        policies: the players; each draws from a generator of its own, spawned from ``rng``.
+        policies: the players, seers (:class:`block_env.policy.Seer`) among them; each draws from a generator of its
+            own, spawned from ``rng``.
         seating: int [N, seats], which policy sits where.
         rng: where the policies' generators come from; nothing else here is drawn.
         unit: ``"match"`` plays whole games; ``"round"`` leaves each after the round that is on the table.
@@ -322,7 +323,7 @@ def play_out(
 
 def _choose(
     games: Games,
-    policies: Sequence[Policy],
+    policies: Sequence[Player],
     seating: NDArray[np.int64],
     rngs: list[np.random.Generator],
     rows: NDArray[np.int64],
@@ -336,12 +337,25 @@ def _choose(
         if not mine.size:
             continue
         where = rows[mine]
-        seen = games.observation.take(where, axis=0), games.action_mask.take(where, axis=0)
-        start = time.perf_counter()
-        actions[mine] = choose(policy, *seen, rngs[index])
-        tally.seconds[index] += time.perf_counter() - start
+        actions[mine], seconds = _ask(games, policy, where, rngs[index])
+        tally.seconds[index] += seconds
         tally.decisions[index] += len(mine)
     return actions
+
+
+def _ask(
+    games: Games, player: Player, rows: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], float]:
+    """What a player chooses in these games, and the seconds it took."""
+    if sees_everything(player):
+        states = games.states[rows]
+        start = time.perf_counter()
+        chosen = choose_on(player, states, games.rules.num_actions, rng)  # type: ignore[arg-type]
+    else:
+        seen = games.observation.take(rows, axis=0), games.action_mask.take(rows, axis=0)
+        start = time.perf_counter()
+        chosen = choose(player, *seen, rng)  # type: ignore[arg-type]
+    return chosen, time.perf_counter() - start
 
 
 @kernel

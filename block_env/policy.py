@@ -1,4 +1,4 @@
-"""The Policy protocol: everything that plays, here and in ``agents``, is one of these."""
+"""The Policy protocol: everything that plays, here and in ``agents``, is one of these; and Seer, the upper mark."""
 
 from __future__ import annotations
 
@@ -33,6 +33,40 @@ class Policy(Protocol):
         ...
 
 
+@runtime_checkable
+class Seer(Protocol):
+    """Chooses with all hands in sight: no policy, but the upper mark that policies are held against.
+
+    Only :func:`block_env.play.play_out` asks one, and with it evaluation; everything else refuses it.
+
+    Attributes:
+        sees_everything: True.
+    """
+
+    sees_everything: bool
+
+    def act_on(self, states: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Choose one legal action for the seat to move in each game.
+
+        Args:
+            states: copies of the games' records, dtype :data:`block_env.state.STATE` [B].
+            rng: the only source of chance it may use.
+
+        Returns:
+            Actions, int [B].
+        """
+        ...
+
+
+Player = Policy | Seer
+"""What :func:`block_env.play.play_out` takes."""
+
+
+def sees_everything(player: Any) -> bool:
+    """Whether it says of itself that it is no policy but a :class:`Seer`."""
+    return bool(getattr(player, "sees_everything", False))
+
+
 def as_array(values: Any) -> NDArray[Any]:
     """The values as an array: an empty list as whole numbers, ragged ones as objects, which no check lets through."""
     try:
@@ -48,15 +82,27 @@ def choose(
     """What the policy chooses, int64 [B], if it is one whole number in the action space for each row.
 
     Raises:
-        ValueError: it is not; the message names the policy's class and what ``act`` is to return.
+        ValueError: it is not; the message names the policy's class and what ``act`` is to return. Or what is given as a
+            policy sees all hands.
     """
-    count, last = action_mask.shape[0], action_mask.shape[1] - 1
-    answer = policy.act(observation, action_mask, rng)
+    if sees_everything(policy):
+        raise ValueError(
+            f"{type(policy).__name__}: sees all hands, and is no policy; only play_out and evaluation ask it"
+        )
+    return _checked(policy.act(observation, action_mask, rng), action_mask.shape, f"{type(policy).__name__}.act")
+
+
+def choose_on(seer: Seer, states: NDArray[Any], num_actions: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """What a seer chooses in these games (copies of records, [B]), int64 [B]; checked as in :func:`choose`."""
+    return _checked(seer.act_on(states, rng), (len(states), num_actions), f"{type(seer).__name__}.act_on")
+
+
+def _checked(answer: Any, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
     actions = as_array(answer)
-    fits = actions.dtype.kind in "iu" and actions.shape == (count,)
-    if not fits or not all_below(actions, last + 1):
-        takes = f"whole numbers from 0 to {last}, int [{count}]"
-        raise ValueError(f"{type(policy).__name__}.act: is to return {takes}, got {answer!r}")
+    fits = actions.dtype.kind in "iu" and actions.shape == shape[:1]
+    if not fits or not all_below(actions, shape[1]):
+        takes = f"whole numbers from 0 to {shape[1] - 1}, int [{shape[0]}]"
+        raise ValueError(f"{name}: is to return {takes}, got {answer!r}")
     return actions.astype(np.int64, copy=False)
 
 
