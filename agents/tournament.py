@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from multiprocessing import get_context
+from threading import Event, current_thread, main_thread
 
 import agents
 from agents.evaluation import Chunk, Log, PairResult, check_pair, chunks, play_chunk, result_of
@@ -149,14 +150,32 @@ def _alone(
 
 def _together(task: Task, count: int, progress: Callable[[int], None]) -> dict[Job, Chunk]:
     played: dict[Job, Chunk] = {}
-    with _pool(task, min(count, len(task.jobs))) as pool:
-        running: dict[Future[Chunk], Job] = {pool.submit(_work, job): job for job in task.jobs}
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+    jobs, running = iter(task.jobs), dict[Future[Chunk], Job]()
+    with _pool(task, min(count, len(task.jobs))) as pool, _ctrl_c_noted() as pressed:
+        while len(played) < len(task.jobs):
+            for job in islice(jobs, 4 * count - len(running)):
+                running[pool.submit(_work, job)] = job
+            done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in done:
                 played[running.pop(future)] = chunk = future.result()
                 progress(chunk.won.size)
+            if pressed.is_set():
+                raise KeyboardInterrupt
     return played
+
+
+@contextmanager
+def _ctrl_c_noted() -> Iterator[Event]:
+    """An event in place of the exception, which would come in the middle of anything, such as a lock that is held."""
+    pressed = Event()
+    if current_thread() is not main_thread():
+        yield pressed
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
